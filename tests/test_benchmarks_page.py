@@ -48,8 +48,3 @@ def test_a_missed_target_is_an_exit_code_if_it_is_asked_for(
     assert harness.verdict(1.0, 2.0, at_least=True) == ">= 2 MISSED"
     assert (harness.finish(check), harness.finish(plain)) == (1, 0)
     assert "target missed: 1, expected at least 2" in capsys.readouterr().out
-
-
-def test_contents_and_links() -> None:
-    PAGE.assert_contents_complete()
-    PAGE.assert_links_lead_somewhere()

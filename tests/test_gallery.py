@@ -64,8 +64,3 @@ def test_every_picture_is_in_the_gallery() -> None:
         assert f"plot_{kind}(" in used or (f"metric_{kind}(" in used and ".plot()" in used), kind
     shown = re.findall(r"pictures/([\w-]+\.\w+)", PAGE.text)
     assert sorted(shown) == sorted(path.name for path in (DOCS / "pictures").iterdir())
-
-
-def test_contents_and_links() -> None:
-    PAGE.assert_contents_complete()
-    PAGE.assert_links_lead_somewhere()

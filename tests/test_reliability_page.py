@@ -10,11 +10,6 @@ from tests.soak.__main__ import all_parts
 PAGE = Page("docs/reliability.md")
 
 
-def test_contents_and_links() -> None:
-    PAGE.assert_contents_complete()
-    PAGE.assert_links_lead_somewhere()
-
-
 def test_every_part_of_the_soak_is_described() -> None:
     described = re.findall(r"^\| `(\w+)` \|", PAGE.text, flags=re.MULTILINE)
     assert sorted(described) == sorted(all_parts())

@@ -27,9 +27,3 @@ def test_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
     assert len(values) == 4
     assert all(value in first for value in values)
     PAGE.assert_examples_hold(at_least=8)
-
-
-def test_options_contents_and_links() -> None:
-    PAGE.assert_options_exist(others={"--input", "--output"})  # of the decoder
-    PAGE.assert_contents_complete()
-    PAGE.assert_links_lead_somewhere()

@@ -41,12 +41,8 @@ def test_every_tool_says_what_was_run_and_what_was_read() -> None:
         assert "**Read**" in part or part.startswith(("PocketSphinx", "pyctcdecode")), part[:40]
 
 
-def test_contents_and_links() -> None:
-    for page in PAGES:
-        page.assert_contents_complete()
-        page.assert_links_lead_somewhere()
+def test_the_index_names_every_tool() -> None:
     index = Page("docs/recipes/index.md")
-    index.assert_links_lead_somewhere()
     assert set(re.findall(r"\((\w+\.md#[\w-]+)\)", index.text)) == {
         f"{Path(page.name).name}#{anchor}" for page in PAGES for anchor in re.findall(r"\]\(#([\w-]+)\)", page.text)
     }

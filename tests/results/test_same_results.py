@@ -1,7 +1,7 @@
 """The command line answers what it answered before the code behind it was rebuilt, to the last bit.
 
 With another arithmetic than that of the recording (see ``arithmetic``; NumPy 2 has another exp and log, of which bounds
-of oracles are made) numbers may differ by 1e-12, and of long answers only the lengths are compared.
+of oracles are made) numbers may differ by 1e-12; long answers, too, are compared up to the last bits of their numbers.
 The answers are in recorded.json (record.py writes it). Cases that take long run with ``make same-results``.
 """
 
@@ -20,6 +20,7 @@ from tests.results.cases import Case, all_cases
 from tests.results.running import (
     RECORDED,
     Commands,
+    _shortened,
     answer,
     arithmetic,
     canonical,
@@ -91,10 +92,25 @@ def test_differences_are_told_by_their_place() -> None:
 
 
 def test_answers_are_alike_up_to_the_last_bits_of_their_numbers() -> None:
-    recorded = [{"score": 70.3363447791412, "says": "bleu = 70.3363447791412 (3 lists)"}, {"length": 2, "sha256": "a"}]
-    alike = [{"score": 70.33634477914126, "says": "bleu = 70.33634477914126 (3 lists)"}, {"length": 2, "sha256": "b"}]
+    recorded = [{"score": 70.3363447791412, "says": "bleu = 70.3363447791412 (3 lists)"}]
+    alike = [{"score": 70.33634477914126, "says": "bleu = 70.33634477914126 (3 lists)"}]
     assert rounded_alike(recorded, alike)
-    assert not rounded_alike(recorded, [{**alike[0], "score": 70.336344781}, alike[1]])
-    assert not rounded_alike(recorded, [{**alike[0], "says": "bleu = 70.33634477914126 (4 lists)"}, alike[1]])
-    assert not rounded_alike(recorded, [alike[0], {"length": 3, "sha256": "b"}])
-    assert not rounded_alike(recorded, alike[:1])
+    assert not rounded_alike(recorded, [{**alike[0], "score": 70.336344781}])
+    assert not rounded_alike(recorded, [{**alike[0], "says": "bleu = 70.33634477914126 (4 lists)"}])
+    assert not rounded_alike(recorded, alike * 2)
+
+
+def test_long_answers_are_alike_up_to_the_last_bits_of_their_numbers() -> None:
+    numbers = [k / 7 for k in range(100)]
+
+    def answer(changed: float, end: str = "end") -> Any:
+        return _shortened("".join(f"{each!r} word {k}\n" for k, each in enumerate([*numbers, changed])) + end)
+
+    recorded = answer(0.1)
+    assert recorded["length"] == 101
+    assert recorded != answer(0.1 + 2e-16)
+    assert rounded_alike(recorded, answer(0.1 + 2e-16))
+    assert not rounded_alike(recorded, answer(0.1 + 1e-8))
+    assert not rounded_alike(recorded, answer(0.1, end="other"))
+    swapped = _shortened("".join(f"{each!r} word {k}\n" for k, each in enumerate([0.1, *numbers])) + "end")
+    assert not rounded_alike(recorded, swapped)
