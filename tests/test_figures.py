@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from matplotlib.text import Annotation
 
 from hulltune import (
-    ErrorSurface,
     Forest,
     ForestBuilder,
     InputError,
@@ -22,19 +21,25 @@ from hulltune import (
     plot_plus,
     plot_times,
 )
+from hulltune.lines.result import Envelope
 from hulltune.report.figure_data import (
-    Steps,
+    CandidateLines,
     candidate_lines,
     edge_words,
-    four_candidates,
     inside_steps,
-    surface_steps,
     view_around,
 )
-from hulltune.report.teaching import best_stretches, duality_figure, envelope_figure, labels_of, spread_labels
+from hulltune.report.teaching import duality_figure, labels_of, spread_labels
 from hulltune.semirings import Hull
 from tests.strategies import counts, forests
-from tests.tuning.test_surfaces import bands
+
+
+def four_candidates() -> tuple[Envelope, CandidateLines]:
+    """Three win somewhere, one is obscured."""
+    features = [[-1.0, 1.2], [-0.25, 2.0], [0.45, 1.2], [1.0, 1.1]]
+    forest = Forest.from_nbest(["y1", "y2", "y3", "y4"], features, feature_names=["direction", "origin"])
+    found = envelope(forest, [0.0, 1.0], [1.0, 0.0])
+    return found, candidate_lines(found, [0.0, 1.0], [1.0, 0.0])
 
 
 def test_four_candidates_have_three_winners_and_one_obscured_line() -> None:
@@ -161,13 +166,6 @@ def test_operations_show_both_and_the_result(plot: Any, result: Hull, sign: str)
         plot(A, Hull())
 
 
-def test_surface_steps_cut_to_the_view() -> None:
-    surface = ErrorSurface.from_sentences([[-2.0, 0.0, 2.0]], [np.array([[3], [2], [1], [0]])])
-    steps = surface_steps(surface, np.array([3.0, 2.0, 1.0, 0.0]), (-1.0, 2.0))
-    assert steps.edges.tolist() == [-1.0, 0.0, 2.0]
-    assert steps.values.tolist() == [2.0, 1.0]
-
-
 def test_view_shows_all_breakpoints() -> None:
     assert view_around(np.array([])) == (-1.0, 1.0)
     assert view_around(np.array([3.0])) == (0.0, 6.0)
@@ -217,28 +215,6 @@ def test_lines_that_differ_little_are_drawn_apart() -> None:
     assert np.ptp(drawn[0]) < 2.0
     _, plain = four_candidates()
     assert plain.level == (0.0, 0.0)
-
-
-def test_envelope_figure_shows_lines_envelope_and_surface_on_one_axis() -> None:
-    found, lines = four_candidates()
-    surface = ErrorSurface.from_sentences([found.breakpoints], [np.array([[3], [1], [2]])])
-    steps = surface_steps(surface, np.array([3.0, 1.0, 2.0]), (-2.0, 2.0))
-    figure = envelope_figure(lines, steps, loss_label="errors", view=(-2.0, 2.0))
-    above, below = figure.axes
-    assert above.get_shared_x_axes().joined(above, below)
-    assert below.get_xlim() == (-2.0, 2.0)
-    assert {text.get_text() for text in above.texts} == {"y1", "y2", "y3 (obscured)", "y4"}
-    drawn = next(line for line in above.lines if line.get_label() == "upper envelope")
-    etas, scores = drawn.get_data()
-    assert np.array_equal(etas, [-2.0, *found.breakpoints, 2.0])
-    assert scores == pytest.approx(np.array([found.at(eta) for eta in np.asarray(etas)]))
-    assert below.get_ylabel() == "errors"
-    assert bands(below) == [pytest.approx(tuple(found.breakpoints))]
-
-
-def test_the_best_stretches_join_neighbours() -> None:
-    steps = Steps(np.arange(7.0), np.array([1.0, 1.0, 2.0, 3.0, 1.0, 2.0]))
-    assert best_stretches(steps) == [(0.0, 2.0), (4.0, 5.0)]
 
 
 def test_duality_figure_names_every_point_and_breakpoint() -> None:

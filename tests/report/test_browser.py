@@ -15,13 +15,13 @@ import pytest
 
 from hulltune import Climb, Dataset, Forest, TuneResult, read_weights, rerank, tune, write_report
 from hulltune.arrays import Floats
-from hulltune.report.html.encoding import decoded
 from hulltune.report.html.lines import PageLine, page_line
 from hulltune.report.html.winners import Searched
 from hulltune.search.problem import Problem
 from hulltune.simulate import simulated_task
 from hulltune.tuning.comparison_text import marked
 from tests.report.browser import Opened, browser, executable
+from tests.report.decoding import decoded
 from tests.report.subjects import large_lists
 
 pytestmark = [

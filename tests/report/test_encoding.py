@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from hulltune.report.html.encoding import TYPES, decoded, encoded
+from hulltune.report.html.encoding import TYPES, encoded
+from tests.report.decoding import decoded
 
 
 @given(st.dictionaries(st.text(max_size=5), st.sampled_from(TYPES).flatmap(

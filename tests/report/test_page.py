@@ -13,13 +13,13 @@ import pytest
 import hulltune
 from hulltune import Certified, Climb, Constraints, InputError, TuneResult, read, tune, write_report
 from hulltune.metrics import get_metric
-from hulltune.report.html.encoding import decoded
 from hulltune.report.html.page import SCRIPTS, code_size, page_html
 from hulltune.report.html.subject import MOST_LINES, MOST_SHOWN, described, subject_of
 from hulltune.report.html.summary import headline, metric_label, score_rows, signed, verdicts
 from hulltune.search.problem import Problem
 from hulltune.simulate import simulated_task
 from hulltune.tuning.sensitivity import sensitivity
+from tests.report.decoding import decoded
 from tests.report.subjects import KINDS, large_lists, problem_of, weights_of
 from tests.tuning.corpora import random_forests, random_lists
 

@@ -11,12 +11,10 @@ from hulltune.arrays import Floats
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import Forest, feature_vector
 from hulltune.errors import InputError
-from hulltune.lines.compute import envelope
 from hulltune.lines.kbest import kbest
 from hulltune.lines.result import Envelope
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.semirings.hull import Hull, HullSemiring
-from hulltune.surface import ErrorSurface
 
 RIVALS = 12
 """The number of best derivations of a forest at each of five points that a picture shows beside the winners."""
@@ -99,8 +97,9 @@ def _derivation_lines(found: Envelope, origin: object, direction: object) -> Can
     """The derivations that win somewhere, from left to right, and then their rivals."""
     intercepts, slopes = list(found.intercepts.tolist()), list(found.slopes.tolist())
     names = [" ".join(found.tokens(index)) for index in range(len(found))]
+    lines = edge_lines(found.forest, origin, direction)
     for edges in _rivals(found, origin, direction):
-        intercept, slope = edge_lines(found.forest, origin, direction)[:, list(edges)].sum(axis=1).tolist()
+        intercept, slope = lines[:, list(edges)].sum(axis=1).tolist()
         if not any(_near(intercept, b) and _near(slope, m) for b, m in zip(intercepts, slopes, strict=True)):
             intercepts.append(intercept)
             slopes.append(slope)
@@ -145,31 +144,6 @@ def view_around(breakpoints: Floats, *, margin: float = 0.35) -> tuple[float, fl
         low, high = max(low, middle - reach), min(high, middle + reach)
     room = margin * (high - low) if high > low else max(1.0, abs(high))
     return low - room, high + room
-
-
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """A piecewise constant function on an interval of the line: ``values[i]`` from ``edges[i]`` to ``edges[i + 1]``."""
-
-    edges: Floats
-    values: Floats
-
-
-def surface_steps(surface: ErrorSurface, losses: Floats, view: tuple[float, float]) -> Steps:
-    """The losses on those intervals of a surface that are in view."""
-    first = int(np.searchsorted(surface.breakpoints, view[0], side="right"))
-    last = int(np.searchsorted(surface.breakpoints, view[1], side="left"))
-    edges = np.concatenate([[view[0]], surface.breakpoints[first:last], [view[1]]])
-    return Steps(edges, losses[first : last + 1])
-
-
-def four_candidates() -> tuple[Envelope, CandidateLines]:
-    """The textbook example: four candidates, three of which win somewhere while one is obscured."""
-    features = [[-1.0, 1.2], [-0.25, 2.0], [0.45, 1.2], [1.0, 1.1]]
-    forest = Forest.from_nbest(["y1", "y2", "y3", "y4"], features, feature_names=["direction", "origin"])
-    origin, direction = [0.0, 1.0], [1.0, 0.0]
-    found = envelope(forest, origin, direction)
-    return found, candidate_lines(found, origin, direction)
 
 
 @dataclass(frozen=True)

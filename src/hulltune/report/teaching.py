@@ -12,7 +12,7 @@ from hulltune.arrays import Floats
 from hulltune.data.forest import Forest
 from hulltune.errors import InputError
 from hulltune.lines.compute import envelope
-from hulltune.report.figure_data import CandidateLines, InsideStep, Steps, candidate_lines, inside_steps, view_around
+from hulltune.report.figure_data import CandidateLines, InsideStep, candidate_lines, inside_steps, view_around
 from hulltune.report.figures import COLOURS, OBSCURED
 from hulltune.report.picture import new_picture
 from hulltune.semirings.hull import Hull
@@ -33,43 +33,6 @@ LONG_ENOUGH = 0.45
 """The least length of an edge of the hull with a text along it, as a share of the points' range."""
 MOST_STEPS = 12
 """The most nodes that the inside algorithm is drawn for, a row each."""
-
-
-def envelope_figure(
-    lines: CandidateLines, steps: Steps, *, loss_label: str = "loss", view: tuple[float, float] | None = None
-) -> Picture:
-    """The candidates' lines and their upper envelope, above the error surface; both share the η axis."""
-    low, high = view or view_around(lines.breakpoints)
-    etas = np.array([low, *lines.breakpoints, high])
-    figure = new_picture(8.0, 6.4)
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
-    _draw_lines(above, lines, low, high)
-    above.plot(etas, lines.scores(etas).max(axis=0), color="black", linewidth=3.2, zorder=1, label="upper envelope")
-    above.legend(loc="upper center", frameon=False)
-    above.set_ylabel("model score")
-    above.set_title("Lines, upper envelope and error surface")
-    below.stairs(steps.values, steps.edges, baseline=None, color="black", linewidth=2)
-    for left, right in best_stretches(steps):
-        below.axvspan(left, right, color=COLOURS[2], alpha=0.35, linewidth=0, zorder=0)
-    below.set_ylabel(loss_label)
-    below.set_xlabel("η  (step along the direction)")
-    below.margins(y=0.25)
-    if np.all(steps.values == np.rint(steps.values)):
-        below.yaxis.get_major_locator().set_params(integer=True)
-    for axes in (above, below):
-        for point in lines.breakpoints:
-            axes.axvline(point, color="0.75", linestyle=":", linewidth=1, zorder=0)
-        axes.spines[["top", "right"]].set_visible(False)
-    below.set_xlim(low, high)
-    return figure
-
-
-def best_stretches(steps: Steps) -> list[tuple[float, float]]:
-    """The ends of the stretches with the least value."""
-    least = np.concatenate([[False], steps.values == steps.values.min(), [False]]).astype(np.int8)
-    changes = np.diff(least)
-    starts, ends = np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)
-    return [(float(steps.edges[a]), float(steps.edges[b])) for a, b in zip(starts, ends, strict=True)]
 
 
 def plot_envelope(

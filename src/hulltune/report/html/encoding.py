@@ -1,6 +1,6 @@
 """Blocks of data in a page: a header in JSON and typed arrays, deflated together and written in base64.
 
-The script ``data.js`` reads them in the browser, ``decoded`` in the tests. A block is the length of its header (four
+The script ``data.js`` reads them in the browser. A block is the length of its header (four
 bytes, little-endian), the header, and the arrays end to end.
 """
 
@@ -41,21 +41,3 @@ def encoded(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> st
     # A half of a surrogate pair, which a broken file may have, becomes a question mark.
     head = text.encode("utf-8", errors="replace")
     return base64.b64encode(zlib.compress(struct.pack("<I", len(head)) + head + b"".join(parts), LEVEL)).decode()
-
-
-def decoded(block: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header and the arrays of a block."""
-    data = zlib.decompress(base64.b64decode(block))
-    (length,) = struct.unpack_from("<I", data)
-    header = json.loads(data[4 : 4 + length].decode())
-    place, arrays = 4 + length, {}
-    for table in header.pop("arrays"):
-        kind = np.dtype(table["type"])
-        size = table["count"] * kind.itemsize
-        planes = np.frombuffer(data, np.uint8, size, place).reshape(kind.itemsize, table["count"])
-        values = np.ascontiguousarray(planes.T).reshape(-1).view(kind.newbyteorder("<")).astype(kind)
-        if table["delta"]:
-            values = np.cumsum(values.view(np.int32), dtype=np.int32).view(kind)
-        arrays[table["name"]] = values
-        place += size
-    return header, arrays

@@ -153,31 +153,23 @@ def _scores(subject: Subject) -> str:
     result, rows, digits = subject.result, score_rows(subject), digits_of(subject.result)
     values = [row.score for row in rows] + [end for row in rows for end in row.ends or ()]
     low, high = min(values), max(values)
+    better = "higher is better →" if result.higher_is_better else "← lower is better"
     in_percent = percent_of(result.metric, 0.0) is not None
+    heads = ["", "score", *[""] * in_percent, "gain", better, ""]
+    kinds = ["", "number", *["number wide"] * in_percent, "number", "dots", "remark"]
     lines = []
     for row in rows:
         percent = percent_of(result.metric, row.score)
         cells = [
-            f'<th scope="row">{escape(row.name)}</th>',
-            f'<td class="number">{row.score:.{digits}f}</td>',
-            *([f'<td class="number wide">{percent:.2f}\u202f%</td>'] if percent is not None else []),
-            f'<td class="number">{"" if row.gain is None else signed(row.gain, digits)}</td>',
-            f'<td class="dots">{_dot(row, low, high)}</td>',
-            f'<td class="remark">{escape(row.remark)}</td>',
+            escape(row.name),
+            f"{row.score:.{digits}f}",
+            *([f"{percent:.2f}\u202f%"] if percent is not None else []),
+            "" if row.gain is None else signed(row.gain, digits),
+            _dot(row, low, high),
+            escape(row.remark),
         ]
-        lines.append(f'<tr class="{row.kind}">{"".join(cells)}</tr>')
-    better = "higher is better →" if result.higher_is_better else "← lower is better"
-    head = "".join(
-        [
-            "<th></th>",
-            '<th class="number">score</th>',
-            *(['<th class="number wide"></th>'] if in_percent else []),
-            '<th class="number">gain</th>',
-            f'<th class="dots">{better}</th>',
-            "<th></th>",
-        ]
-    )
-    return _scrolled("scores", head, "".join(lines))
+        lines.append(_row(cells, kinds, row.kind, named=True))
+    return _scrolled("scores", _row(heads, [*kinds[:-1], ""], tag="th"), lines)
 
 
 def _dot(row: ScoreRow, low: float, high: float) -> str:
@@ -215,18 +207,21 @@ def _weights(subject: Subject) -> str:
     ranges = {} if result.sensitivity is None else result.sensitivity.ranges
     largest = max((abs(result.without.get(name, 0.0)) for name in names), default=0.0) or 1.0
     cell = {} if result.certificate is None else result.certificate.cell
+    heads = ["feature", *["start"] * subject.is_tuned, "weight", "range", "worth", ""]
+    kinds = ["", *["number"] * subject.is_tuned, "number strong", "number", "number", "worth"]
     lines = []
     for name in names:
         low, high = ("any" if end is None else plain(end) for end in ranges.get(name, (None, None)))
         worth = -result.without[name] if name in result.without else None
-        start = f'<td class="number">{plain(result.start[name])}</td>' if subject.is_tuned else ""
-        span = f"{low} … {high}" if name in ranges else "fixed"
-        lines.append(
-            f'<tr><th scope="row"><bdi>{escape(name)}</bdi></th>{start}'
-            f'<td class="number strong">{plain(result.weights[name])}</td><td class="number">{span}</td>'
-            f'<td class="number">{"" if worth is None else signed(worth, digits)}</td>'
-            f'<td class="worth">{_bar(worth, largest)}</td></tr>'
-        )
+        cells = [
+            f"<bdi>{escape(name)}</bdi>",
+            *[plain(result.start[name])] * subject.is_tuned,
+            plain(result.weights[name]),
+            f"{low} … {high}" if name in ranges else "fixed",
+            "" if worth is None else signed(worth, digits),
+            _bar(worth, largest),
+        ]
+        lines.append(_row(cells, kinds, named=True))
     left = len(result.weights) - len(names)
     notes = []
     if ranges and result.sensitivity is not None:
@@ -238,9 +233,7 @@ def _weights(subject: Subject) -> str:
         notes.append("the proof holds for the free weights, within their bounds")
     if left:
         notes.append(f"{counted(left, 'more weight')} of less worth, in the copied weights")
-    start = '<th class="number">start</th>' if subject.is_tuned else ""
-    heads = "".join(f'<th class="number">{name}</th>' for name in ("weight", "range", "worth"))
-    table = _scrolled("weights", f"<th>feature</th>{start}{heads}<th></th>", "".join(lines))
+    table = _scrolled("weights", _row(heads, ["number" if "number" in kind else "" for kind in kinds], tag="th"), lines)
     return f'{table}<p class="note">{escape("; ".join(notes))}.</p>'
 
 
@@ -266,22 +259,27 @@ def _others(result: TuneResult) -> Iterator[str]:
 
 def _table(table: Table) -> str:
     """A table of the summary in the terminal, as plain HTML."""
-
-    def cells(row: Sequence[str], kind: str) -> str:
-        return "".join(
-            f"<{kind}{'' if side == '<' else ' class=number'}>{escape(cell)}</{kind}>"
-            for cell, side in zip(row, table.alignment, strict=True)
-        )
-
-    head, *body = table.rows
-    lines = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in body)
+    kinds = ["" if side == "<" else "number" for side in table.alignment]
+    head, *body = ([escape(cell) for cell in row] for row in table.rows)
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
-    return _scrolled("plain", cells(head, "th"), lines) + notes
+    return _scrolled("plain", _row(head, kinds, tag="th"), [_row(row, kinds) for row in body]) + notes
 
 
-def _scrolled(kind: str, head: str, body: str) -> str:
+def _row(cells: Sequence[str], kinds: Sequence[str], kind: str = "", *, tag: str = "td", named: bool = False) -> str:
+    """A row of a table: HTML of its cells, their classes, and its own. The first cell of a ``named`` row names it."""
+    written = [_element(tag, cell, each) for cell, each in zip(cells, kinds, strict=True)]
+    if named:
+        written[0] = f'<th scope="row">{cells[0]}</th>'
+    return _element("tr", "".join(written), kind)
+
+
+def _element(tag: str, content: str, kind: str = "") -> str:
+    return f'<{tag} class="{kind}">{content}</{tag}>' if kind else f"<{tag}>{content}</{tag}>"
+
+
+def _scrolled(kind: str, head: str, rows: Sequence[str]) -> str:
     """A table that scrolls by itself where the page is too narrow for it."""
-    table = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    table = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
     return f'<div class="scroll"><table class="{kind}">{table}</table></div>'
 
 
