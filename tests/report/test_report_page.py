@@ -23,7 +23,7 @@ def test_the_examples_for_the_command_line(
     for words in PAGE.commands():
         assert main(words) == 0, (words, capsys.readouterr().err)
     made = {path.name for path in tmp_path.iterdir()}
-    assert made == {"dev.jsonl", "weights.json", "tuned.html", "page.html", "mine.html"}
+    assert made == {"dev.jsonl", "weights.json", "tuned.html", "page.html"}
 
 
 def test_the_pictures_are_small_and_those_of_the_example() -> None:
