@@ -87,6 +87,14 @@ LISTS = [
         number="-1.5",
         word="home",
         broken=(
+            Broken("0 ||| the home ||| lm= -2.5 tm= -1 -3 ||| -7", "   ", "blank line"),
+            Broken("0 ||| the", " ||| the", "no id before the first"),
+            Broken("lm= -2.5 ", "lm= ", "feature 'lm' has no value"),
+            Broken("-1 -3 ||| -7", "-1 -3 =5 ||| -7", "no name before '='"),
+            Broken("-1 -3 ||| -7", "-1 -3 z=1 5 ||| -7", "'5' belongs to no feature"),
+            Broken("-1 -3 ||| -7", "-1 -3 ||| 1 2", "more than one number in the score field"),
+            Broken("-1 -3 ||| -7", "-1 -3 ||| nan", "the score is 'nan'; expected a finite number"),
+            Broken("-1 -3 ||| -7", "-1 nan ||| -7", "feature 'tm_1' is 'nan'; expected a finite number"),
             Broken("lm= -2.5 ", "", "lacks feature 'lm'"),
             Broken("lm= -2.5", "xx= -2.5", "is not among those of the first hypothesis"),
             Broken("-2.5 tm=", "-2.5 1 tm=", "feature 'lm' has 2 values; expected 1"),
@@ -141,6 +149,10 @@ LISTS = [
         broken=(
             Broken("0,home,-2,2,a house", "0,home,-2,2", "4 cells; expected 5, as in the header"),
             Broken("0,home", ",home", "id is ''; expected a name or a number"),
+            Broken("0,home,-2,2,a house", "", "blank line; expected 5"),
+            Broken("0,home,-2", "0,home,x", "column 'lm' is 'x'; expected a finite number; if it is no feature"),
+            Broken("0,home,-2", "0,home,", "lacks feature 'lm'"),
+            Broken("1,it", '1,"it', "no table row"),
         ),
     ),
     Sample(
@@ -161,6 +173,7 @@ LISTS = [
         broken=(
             Broken("D-0\t-1.5\ta house", "D-0\ta house", "expected one 'D-number'"),
             Broken("P-0\t-1 -3", "P-0\tx", "expected one 'P-number'"),
+            Broken("H-0\t-1.75\thome", "H-0\thome", "expected 'H-number', a score and the text"),
         ),
     ),
     Sample(
@@ -187,7 +200,12 @@ LISTS = [
         '{"sentence_id": 2, "translations": ["it is cold"], "scores": [[-4]]}\n',
         number="-1.5",
         word="home",
-        broken=(Broken("[[-4]]", "[]", '"scores" is .*; expected a list as long'),),
+        broken=(
+            Broken("[[-4]]", "[]", '"scores" is .*; expected a list as long'),
+            Broken("[[-4]]", "[[null]]", "expected a number or a list of numbers"),
+            Broken('["it is cold"]', '"it"', '"translations" is .*; expected a list of strings'),
+            Broken('"sentence_id": 2', '"sentence_id": "2"', "expected a whole number"),
+        ),
     ),
     Sample(
         "srilm",
@@ -196,7 +214,11 @@ LISTS = [
         blank_is_a_list=True,
         number="-1.5",
         word="home",
-        broken=(Broken("-11 -2 1 home", "home -2 1", "expected 'acoustic lm nwords words…'"),),
+        broken=(
+            Broken("-11 -2 1 home", "home -2 1", "expected 'acoustic lm nwords words…'"),
+            Broken("-11 -2 1 home", "-11 -2", "expected 'acoustic lm nwords words…'"),
+            Broken("-11 -2 1 home", "", "blank line"),
+        ),
     ),
 ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import random
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import Dataset, InputError, read
-from hulltune.formats.moses import MosesReader
+from hulltune.formats.moses import GrowingArray, MosesReader
 from hulltune.formats.streams import Problems
 from tests.formats.moses_oracle import parse
 from tests.formats.refusals import refusal
@@ -120,61 +119,6 @@ def test_equal_hypotheses_collapse_and_distinct_ones_never_do(file: Path) -> Non
     assert read.duplicates == 2
     assert read.scores is not None
     assert read.scores.tolist() == [7, 1, 1, 1]  # the best of equal ones
-
-
-def test_an_empty_text_is_a_hypothesis(file: Path) -> None:
-    read = lists(file, "0 |||  ||| x=1 ||| 0\n0 |||||| x=2 ||| 0\n0 ||| a ||| x=3 ||| 0\n")
-    assert all_texts(read) == ["", "", "a"]
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("", "blank line"),
-        ("   ", "blank line"),
-        ("0 ||| a", "2 fields"),
-        ("some text", "1 field;"),
-        (" ||| a ||| x= 1 y= 2 3 ||| 0", "no id"),
-        ("0 ||| a ||| x= 1 y= 2 nan ||| 0", "feature 'y_1' is 'nan'; expected a finite number"),
-        ("0 ||| a ||| x= inf y= 2 3 ||| 0", "feature 'x' is 'inf'"),
-        ("0 ||| a ||| x= 1e999 y= 2 3 ||| 0", "feature 'x' is '1e999'"),
-        ("0 ||| a ||| x= one y= 2 3 ||| 0", "feature 'x' is 'one'"),
-        ("0 ||| a ||| x= 1_0 y= 2 3 ||| 0", "feature 'x' is '1_0'"),
-        ("0 ||| a ||| x= y= 2 3 ||| 0", "feature 'x' has no value"),
-        ("0 ||| a ||| x= 1 y= 2 ||| 0", "feature 'y' has 1 value; expected 2"),
-        ("0 ||| a ||| x= 1 y= 2 3 4 ||| 0", "feature 'y' has 3 values; expected 2"),
-        ("0 ||| a ||| y= 2 3 ||| 0", "lacks feature 'x'"),
-        ("0 ||| a ||| x= 1 y= 2 3 z= 1 ||| 0", "feature 'z' is not among those of the first hypothesis"),
-        ("0 ||| a ||| x= 1 y= 2 3 x= 2 ||| 0", "feature 'x' occurs twice"),
-        ("0 ||| a ||| x= 1 y= 2 3 z=1 5 ||| 0", "'5' belongs to no feature"),
-        ("0 ||| a ||| x= 1 y= 2 3 =5 ||| 0", "no name before '='"),
-        ("0 ||| a ||| x= 1 y= 2 3", "no score"),
-        ("0 ||| a ||| x= 1 y= 2 3 |||", "no score"),
-        ("0 ||| a ||| x= 1 y= 2 3 ||| nan", "the score is 'nan'"),
-        ("0 ||| a ||| x= 1 y= 2 3 ||| 1 2", "more than one number in the score field"),
-    ],
-)
-def test_a_line_at_fault_is_named_and_can_be_skipped(file: Path, line: str, message: str) -> None:
-    good = "0 ||| {} ||| x= 1 y= 2 3 ||| 0\n"
-    content = good.format("first") + line + "\n" + good.format("last")
-    with pytest.raises(InputError) as caught:
-        lists(file, content)
-    assert str(caught.value).startswith(f"{file}:2: ")
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-    read = lists(file, content, on_error="skip")
-    assert all_texts(read) == ["first", "last"]
-    assert [(fault.line, message in fault.reason) for fault in read.skipped] == [(2, True)]
-    assert read.feature_names == ("x", "y_0", "y_1")
-
-
-def test_text_that_is_not_utf8(file: Path) -> None:
-    content = "0 ||| é ||| x=1\n".encode() + b"0 ||| \xff ||| x=1\n" + "0 ||| ü ||| x=1\n".encode()
-    with pytest.raises(InputError, match=r":2: not UTF-8 \(byte 0xff\)"):
-        lists(file, content)
-    read = lists(file, content, on_error="skip")
-    assert all_texts(read) == ["é", "ü"]
-    assert read.skipped[0].line == 2
 
 
 def test_missing_zero_fills_the_dense_style(file: Path) -> None:
@@ -350,13 +294,12 @@ def test_alignments_and_word_scores_of_marian_are_passed_over(
     file: Path, further: list[list[str]], line_end: str
 ) -> None:
     plain = lists(file, marian())
-    for pack in (bytes, gzip.compress):
-        read = lists(file, pack(marian(*further, line_end=line_end).encode()))
-        assert read.feature_names == ("F0", "F1")
-        assert all_texts(read) == all_texts(plain) == [text for text, _, _ in MARIAN]
-        assert read.corpus.features.matrix().tolist() == plain.corpus.features.matrix().tolist()
-        assert read.scores is not None
-        assert read.scores.tolist() == [-0.75, -1.5, -1.25]
+    read = lists(file, marian(*further, line_end=line_end))
+    assert read.feature_names == ("F0", "F1")
+    assert all_texts(read) == all_texts(plain) == [text for text, _, _ in MARIAN]
+    assert read.corpus.features.matrix().tolist() == plain.corpus.features.matrix().tolist()
+    assert read.scores is not None
+    assert read.scores.tolist() == [-0.75, -1.5, -1.25]
     sparse = lists(file, marian(*further).replace("F0= ", "F0=").replace(" F1= ", " F1="))
     assert sparse.corpus.features.matrix().tolist() == plain.corpus.features.matrix().tolist()
 
@@ -373,11 +316,6 @@ def test_lines_of_marian_that_lack_a_field(file: Path) -> None:
         lists(file, content)
     read = lists(file, content, on_error="skip")
     assert (len(all_texts(read)), [fault.line for fault in read.skipped]) == (3, [4])
-
-
-def test_fields_after_the_score_are_still_passed_over(file: Path) -> None:
-    read = lists(file, "0 ||| a ||| F0= 1 ||| -1 ||| 0-0 1-1 ||| x=3\n0 ||| b ||| F0= 2 ||| -1 ||| 0-0 ||| x=4\n")
-    assert (read.feature_names, all_texts(read)) == (("F0",), ["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -418,3 +356,16 @@ def test_names_before_texts_that_look_odd(tmp_path: Path, line: str, name: Any, 
     path.write_text(f"{line}\n")
     lists = read(path)
     assert (lists.ids[0], lists.text(0)) == (name, text)
+
+
+@given(st.lists(st.lists(st.integers(-5, 5), max_size=4), max_size=6), st.integers(0, 30))
+def test_values_of_a_growing_array_come_back_in_order(pieces: list[list[int]], popped: int) -> None:
+    growing = GrowingArray(np.int32)
+    for piece in pieces:
+        growing.append(np.array(piece, dtype=np.int32))
+    expected = [value for piece in pieces for value in piece]
+    assert len(growing) == len(expected)
+    rest = len(expected) - min(popped, len(expected))
+    assert growing.pop(len(expected) - rest).tolist() == expected[rest:]
+    assert growing.take().tolist() == expected[:rest]
+    assert len(growing) == 0

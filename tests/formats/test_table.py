@@ -28,27 +28,6 @@ def test_tsv_has_no_quotes(tmp_path: Path) -> None:
     assert lists.references == (("r", "q"),)
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("0,b,x,1", "column 'lm' is 'x'"),
-        ("0,b,nan,1", "'lm' is nan"),
-        ("0,b,,1", "lacks feature 'lm'"),
-        ("0,b,1", "3 cells; expected 4"),
-        ("", "blank line; expected 4"),
-        (",b,1,1", "id is ''"),
-        ("0,b,1,x", "'score' is 'x'"),
-    ],
-)
-def test_a_row_at_fault(tmp_path: Path, row: str, message: str) -> None:
-    path = write(tmp_path / "a.csv", "id,text,lm,score", "0,a,1,1", row)
-    assert fault(path).startswith(f"{path}:3: ")
-    assert message in fault(path)
-    lists = read(path, on_error="skip")
-    assert rows(lists) == [(0, "a", [1.0])]
-    assert [s.line for s in lists.skipped] == [3]
-
-
 def test_a_first_row_that_lacks_a_feature_does_not_make_it_disappear(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "id,text,lm,tm", "0,a,1,", "0,b,1,2")
     assert "lacks feature 'tm'" in fault(path)
@@ -59,12 +38,6 @@ def test_headers(tmp_path: Path) -> None:
     assert "no column 'id'" in fault(write(tmp_path / "a.csv", "text,lm"), format="csv")
     assert "two columns are called 'lm'" in fault(write(tmp_path / "a.csv", "id,text,lm,lm"))
     assert "no candidate lists" in fault(write(tmp_path / "a.csv", "id,text,lm"))
-
-
-def test_an_open_quotation_mark(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", "id,text,lm", "0,a,1", '0,"b,1')
-    assert fault(path).startswith(f"{path}:3: no table row")
-    assert rows(read(path, on_error="skip")) == [(0, "a", [1.0])]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
