@@ -69,63 +69,11 @@ if TYPE_CHECKING:  # after tuning: before it, mypy would take the function ``tun
     from hulltune.report.html import inline_report, write_report
     from hulltune.report.teaching import plot_envelope, plot_inside, plot_plus, plot_times
 
-_ROOMS = {
-    "hulltune.lines": (
-        "CorpusEnvelopes",
-        "DerivationLists",
-        "EdgeScorer",
-        "Envelope",
-        "Segment",
-        "decode",
-        "envelope",
-        "envelopes",
-        "kbest",
-        "sample",
-    ),
-    "hulltune.inference": ("inside", "outside"),
-    "hulltune.data": ("Corpus", "Dataset", "Forest", "ForestBuilder", "Vocabulary"),
-    "hulltune.certified": ("Certified",),
-    "hulltune.search": (
-        "Certificate",
-        "Climb",
-        "Constraints",
-        "Coordinate",
-        "GradientClimb",
-        "LineCma",
-        "LineSearch",
-        "Policy",
-        "Powell",
-        "Problem",
-        "line_search",
-        "prune",
-    ),
-    "hulltune.surface": ("ErrorSurface",),
-    "hulltune.options": ("Looping", "Reading", "Tuning"),
-    "hulltune.formats": ("read", "read_references", "read_weights", "write", "write_weights"),
-    "hulltune.loop": ("CommandDecoder", "DecoderError", "Jobs", "LoopProgress", "LoopResult", "tune_loop"),
-    "hulltune.report.html": ("inline_report", "write_report"),
-    "hulltune.report.figures": ("plot_plane", "plot_sensitivity", "plot_surface"),
-    "hulltune.report.teaching": ("plot_envelope", "plot_inside", "plot_plus", "plot_times"),
-    "hulltune.tuning": (
-        "Comparison",
-        "MetricPlane",
-        "MetricSurface",
-        "Pick",
-        "Sensitivity",
-        "metric_plane",
-        "metric_surface",
-        "Progress",
-        "Reranker",
-        "TuneResult",
-        "best_reachable",
-        "compare",
-        "count_errors",
-        "rerank",
-        "score",
-        "tune",
-    ),
-}
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+_ROOMS = (
+    *("options", "data", "formats", "inference", "lines", "search", "surface", "tuning", "loop"),
+    *("report.figures", "report.html", "report.teaching", "certified"),
+)
+"""Where public names are, nearly in the order in which rooms import each other: a name costs what its room needs."""
 
 __all__ = [
     "Certificate",
@@ -204,9 +152,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module 'hulltune' has no attribute {name!r}")
-    return getattr(importlib.import_module(_ROOM_OF[name]), name)
+    if name in __all__:
+        for room in _ROOMS:
+            found = vars(importlib.import_module(f"hulltune.{room}")).get(name)
+            # Rooms also have names that they only use, and modules named like functions.
+            if getattr(found, "__module__", "").startswith(f"hulltune.{room}"):
+                return found
+    raise AttributeError(f"module 'hulltune' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
