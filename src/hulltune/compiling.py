@@ -1,4 +1,4 @@
-"""News of kernels that are being compiled, for whoever waits for them. Numba is not imported here.
+"""News of kernels that are being compiled: a user who waits should know why. Numba is not imported here.
 
 Most runs have no such news: kernels come compiled with the package, or are kept after the first run.
 """
@@ -15,20 +15,20 @@ EVERY = 0.1
 
 
 class Listener:
-    """Whoever is told of compiling. This one tells nobody; others override what they want to know."""
+    """A listener to the news that ignores all of it; a subclass overrides what it shows."""
 
     def compiling(self, kernel: str, done: int) -> None:
-        """Take the name of a kernel that is about to be compiled, and the number of those compiled before it."""
+        """Take the name of a kernel that is about to be compiled, and the number compiled before it."""
 
     def ended(self, done: int) -> None:
-        """Take the number of kernels compiled so far, when a kernel and all that it calls is compiled."""
+        """Take the number of kernels compiled so far, when a kernel and all that it calls are compiled."""
 
     def trouble(self, text: str) -> None:
-        """Take a sentence on kept kernels that cannot be used, or on kernels that cannot be kept."""
+        """Take a sentence on kernels that were kept and cannot be used, or that cannot be kept."""
 
 
 class OnStandardError(Listener):
-    """A listener that writes one line, and on a terminal keeps it up to date until the compiling has ended."""
+    """A listener that writes one line, which a terminal keeps up to date until the compiling has ended."""
 
     def __init__(self) -> None:
         self._began = 0.0
@@ -37,7 +37,7 @@ class OnStandardError(Listener):
         self._told: set[str] = set()
 
     def compiling(self, kernel: str, done: int) -> None:
-        """Write that kernels are being compiled; on a terminal also which one, how many before it, and the seconds."""
+        """Write that kernels are being compiled; on a terminal also which one, how many before, and the seconds."""
         now = time.monotonic()
         if not self._began:
             self._began = now
@@ -82,12 +82,12 @@ def _write(text: str) -> None:
 
 
 listeners: list[Listener] = [OnStandardError()]
-"""The listeners; the last one is told."""
+"""The listeners; the last one gets the news."""
 
 
 @contextmanager
 def told_of_compiling(listener: Listener) -> Iterator[None]:
-    """Tell ``listener``, and nobody else, of all kernels that are compiled inside this context."""
+    """Give the news of this context to ``listener`` alone."""
     listeners.append(listener)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The commands over forests, end to end in this process, on small files and on real ones where they are there."""
+"""The commands over forests, end to end in this process, on small files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from tests.cli.running import run, run_json
 from tests.tuning.corpora import random_forests
 
 QUICK = ["--restarts", "2", "--directions", "4", "--threads", "1"]
-REAL = Path(__file__).parents[2] / "../shared/data"
 
 
 @pytest.fixture
@@ -161,52 +160,6 @@ def test_signs_and_words_on_request(folder: Path, capsys: pytest.CaptureFixture[
     assert set(dropped.split()) <= {"da", "de", "di", "do", "du"}
 
 
-def real(*parts: str) -> Path:
-    path = REAL.joinpath(*parts)
-    if not path.exists():
-        pytest.skip(f"no shared data beside the checkout: {path.name}")
-    return path
-
-
-def test_real_hypergraphs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = sorted(real("de_en", "forests").iterdir())[:12]
-    found = run_json(
-        capsys, "tune", *map(str, files), "--ids", "name", "--ref", str(real("de_en", "refs.txt")), "--start",
-        str(real("de_en", "decoding.weights")), *QUICK, "--json", "--quiet", "--out", str(tmp_path / "w.json"),
-    )  # fmt: skip
-    assert found["sentences"] == 12
-    assert found["score"] > found["start_score"] == found["baseline"]
-    scored = run_json(
-        capsys, "score", *map(str, files), "--ids", "name", "--ref", str(real("de_en", "refs.txt")), "--weights",
-        str(tmp_path / "w.json"), "--json",
-    )  # fmt: skip
-    assert scored["score"] == found["score"]
-
-
-def test_real_lattices_of_translation(capsys: pytest.CaptureFixture[str]) -> None:
-    folder = real("ru_en_lattices")
-    found = run_json(
-        capsys, "tune", str(folder), "--ids", "name1", "--ref", str(folder / "refs"), "--metric", "bleu:tokenize=none",
-        "--restarts", "0", "--search", "coordinate", "--also", "ter", "--no-oracle", "--json",
-        "--quiet",
-    )  # fmt: skip
-    assert found["sentences"] == 50
-    assert found["score"] > found["start_score"]
-
-
-def test_real_lattices_of_speech(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = real("asr_tts", "ids.txt").read_text(encoding="utf-8").split()[:12]
-    references = real("asr_tts", "refs.txt").read_text(encoding="utf-8").splitlines()[:12]
-    (tmp_path / "refs.txt").write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
-    files = [str(real("asr_tts", "slf") / f"{name}.slf.gz") for name in names]
-    found = run_json(
-        capsys, "tune", *files, "--ref", str(tmp_path / "refs.txt"), "--metric", "wer", *QUICK, "--json", "--quiet"
-    )
-    assert found["sentences"] == 12
-    assert found["oracle"] <= found["score"] < found["start_score"]
-    assert found["oracle_kind"] == "exact, all derivations"
-
-
 def test_threads_that_read_change_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = []
     for threads in ("1", "3"):
@@ -219,16 +172,3 @@ def test_threads_that_read_change_nothing(folder: Path, capsys: pytest.CaptureFi
         assert [code for code, _ in said[-1]] == [0, 0, 0]
     assert said[0] == said[1]
     assert (folder / "1.hull").read_bytes() == (folder / "3.hull").read_bytes()
-
-
-@pytest.mark.parametrize("command", ["score", "surface", "rerank", "info", "convert"])
-def test_no_threads_are_refused(command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "start.txt").write_text("lm 1\n", encoding="utf-8")
-    options = {
-        "score": ["--ref", "refs.txt", "--weights", "start.txt"], "rerank": ["--weights", "start.txt"],
-        "surface": ["--ref", "refs.txt", "--weights", "start.txt", "--feature", "lm"], "convert": ["x.hull"],
-    }  # fmt: skip
-    code, _, told = run(capsys, command, "forests", *options.get(command, []), "--threads", "0")
-    assert code == 2
-    assert "threads" in told
-    assert len(told.splitlines()) == 1
