@@ -227,17 +227,3 @@ def test_a_damaged_packed_file_is_refused(data: Path, capsys: pytest.CaptureFixt
     code, _, err = run(capsys, "kbest", "p.hull", "--weights", "w.json", "--quiet")
     assert code == 2
     assert "cut off" in err
-
-
-def test_check_reads_every_byte_of_a_packed_file(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "convert", "dev.forest", "p.hull", "--quiet")[0] == 0
-    assert run(capsys, "info", "p.hull", "--check")[0] == 0
-    content = bytearray((data / "p.hull").read_bytes())
-    content[-70] ^= 1
-    (data / "p.hull").write_bytes(content)
-    code, _, err = run(capsys, "info", "p.hull", "--check")
-    assert code == 2
-    assert "damaged" in err
-    code, _, err = run(capsys, "info", "dev.forest", "--check")
-    assert code == 2
-    assert "dev.forest is not a packed file" in err

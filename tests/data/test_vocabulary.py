@@ -67,16 +67,6 @@ def test_texts_that_are_no_utf8(monkeypatch: pytest.MonkeyPatch, asked: list[int
         Vocabulary.packed(data, offsets).words(asked)
 
 
-def test_only_what_is_asked_for_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "FEW", 0)
-    asked: list[tuple[list[int], list[int]]] = []
-    vocabulary = Vocabulary.packed(
-        *packed_texts(["ab", "cde", "f"]), check=lambda starts, ends: asked.append((starts.tolist(), ends.tolist()))
-    )
-    assert vocabulary.words([2, 0]) == ("f", "ab")
-    assert asked == [([5, 0], [6, 2])]
-
-
 words = st.text(st.characters(codec="utf-8"), max_size=4)
 
 

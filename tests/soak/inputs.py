@@ -10,9 +10,8 @@ import json
 import lzma
 import os
 import random
-import struct
 import warnings
-import zlib
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +21,9 @@ import numpy as np
 
 import hulltune
 from hulltune import Dataset, InputError, TuneResult, read, read_references, read_weights, rerank
-from hulltune.data.packed import Packed, write_packed
 from hulltune.errors import Note
-from hulltune.formats import sniff, verify_packed
-from hulltune.formats.streams import Content
+from hulltune.formats import sniff
+from hulltune.formats.packed import read_packed, write_packed
 from hulltune.loop.folder import RunFolder
 from hulltune.loop.result import LoopResult
 from hulltune.metrics import Store, import_answers
@@ -39,7 +37,6 @@ from tests.soak.mutations import changed_value, flipped, json_text, mutated
 
 LONGEST = 1500
 """Longer text files are cut after this many bytes, at the end of a line: small inputs are read often."""
-HEADER = struct.Struct("<9sIQI")
 COLUMNS = ("characters", "count")
 IDS = output_ids("s", [b"k"] * 3, ["a", "b", "c"])
 
@@ -192,7 +189,8 @@ def examine(dataset: Dataset, dice: random.Random) -> str:
     if dice.random() < 0.1:
         stream = io.BytesIO()
         write_packed(dataset, stream)
-        if digest(Packed(Content("packed", stream.getvalue()), "packed").dataset()) != found:
+        stream.seek(0)
+        if digest(read_packed(stream, "packed")) != found:
             raise WrongAnswerError("another dataset after packing and opening")
     if dice.random() < 0.05 and dataset.feature_names:
         weights = [dice.choice((0.0, 1.0, -1.0, dice.uniform(-2, 2))) for _ in dataset.feature_names]
@@ -240,22 +238,20 @@ def _packed_files(folder: Path, kinds: dict[str, Kind]) -> list[bytes]:
     return found
 
 
-def use_packed(path: Path, dice: random.Random) -> object:
+def use_packed(path: Path, dice: random.Random) -> str:
     """Open a packed file and look at all of it."""
-    if dice.random() < 0.2:
-        verify_packed(path)
     return examine(read(path), dice)
 
 
 class _UseDamaged:
-    """A use of damaged files: they are refused. An answer must be that of the undamaged file of this content."""
+    """A use of damaged files: they are refused, or the change was of no byte of the content."""
 
     def __init__(self, whole: list[bytes]) -> None:
-        self._whole = set(whole)
+        self._digests = {digest(read_packed(io.BytesIO(data), "packed")) for data in whole}
 
     def __call__(self, path: Path, dice: random.Random) -> object:
         found = use_packed(path, dice)
-        if path.read_bytes() not in self._whole:
+        if found not in self._digests:
             raise WrongAnswerError(f"a damaged file was answered ({found})")
         return found
 
@@ -263,41 +259,40 @@ class _UseDamaged:
 def crafted(data: bytes, others: list[bytes], dice: random.Random) -> bytes:
     """A packed file with another description or other arrays, whose checksums are right: made by somebody."""
     try:
-        _, version, length, _ = HEADER.unpack(data[: HEADER.size])
-        described = json.loads(data[HEADER.size : HEADER.size + length])
-        start = -(-(HEADER.size + length) // 64) * 64
-        arrays = bytearray(data[start:])
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {info.filename: archive.read(info) for info in archive.infolist()}
+        first, *arrays = members
         if dice.random() < 0.5:
-            _change_array(described, arrays, dice)
+            name = dice.choice(arrays)
+            members[name] = _changed_array(members[name], dice)
+        described = json.loads(members[first])
     except Exception:  # crafted before, and now too odd to be changed further
         return flipped(data, dice)
     if dice.random() < 0.7:
         described = changed_value(described, dice)
-    text = json_text(described, dice)
-    new_start = -(-(HEADER.size + len(text)) // 64) * 64
-    header = HEADER.pack(data[:9], version, len(text), zlib.crc32(text))
-    return (header + text).ljust(new_start, b"\0") + bytes(arrays)
+    members[first] = json_text(described, dice)
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
 
 
-def _change_array(described: Any, arrays: bytearray, dice: random.Random) -> None:
-    """Change some numbers of an array, and its checksums."""
-    entry = described["arrays"][dice.choice(list(described["arrays"]))]
-    dtype = np.dtype(entry["dtype"])
-    count = int(np.prod(entry["shape"]))
-    values = np.frombuffer(arrays, dtype=dtype, count=count, offset=entry["at"])
-    if not count:
-        return
-    for _ in range(dice.choice((1, 1, 2, 5))):
-        place = dice.randrange(count)
-        if dtype.kind == "f":
-            values[place] = dice.choice((np.nan, np.inf, -np.inf, 1e300 if dtype.itemsize == 8 else 1e38, 0.0, -1.0))
+def _changed_array(content: bytes, dice: random.Random) -> bytes:
+    """A file of NumPy with other numbers in it."""
+    values = np.load(io.BytesIO(content))
+    flat = values.reshape(-1, order="F")
+    for _ in range(dice.choice((1, 1, 2, 5)) if flat.size else 0):
+        place = dice.randrange(flat.size)
+        if flat.dtype.kind == "f":
+            flat[place] = dice.choice((np.nan, np.inf, -np.inf, 1e300 if flat.itemsize == 8 else 1e38, 0.0, -1.0))
         else:
-            low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-            near = int(values[place]) + dice.choice((-2, -1, 1, 2))
-            values[place] = min(max(dice.choice((near, near, 0, -1, low, high, count)), low), high)
-    block = 1 << 20
-    content = values.tobytes()
-    entry["crc"] = [zlib.crc32(content[first : first + block]) for first in range(0, len(content), block)]
+            low, high = np.iinfo(flat.dtype).min, np.iinfo(flat.dtype).max
+            near = int(flat[place]) + dice.choice((-2, -1, 1, 2))
+            flat[place] = min(max(dice.choice((near, near, 0, -1, low, high, flat.size)), low), high)
+    stream = io.BytesIO()
+    np.save(stream, flat.reshape(values.shape, order="F"))
+    return stream.getvalue()
 
 
 # Scores, results, states and stores.

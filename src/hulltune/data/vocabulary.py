@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import count, filterfalse, pairwise
 from typing import Any, overload
@@ -37,20 +37,16 @@ class Vocabulary:
     def __init__(self, tokens: Iterable[str] = ()) -> None:
         self._bytes: Bytes = np.zeros(0, dtype=np.uint8)
         self._offsets: Int64s = np.zeros(1, dtype=np.int64)
-        self._check: Callable[[Int64s, Int64s], None] | None = None
         # The number of packed tokens and the tokens after them, in one tuple: threads see both change, or neither.
         self._state: tuple[int, list[str]] = (0, list(dict.fromkeys(tokens)))
         self._numbers: dict[str, int] | None = None
         self._encoded: tuple[Bytes, Int64s] | None = None
 
     @staticmethod
-    def packed(data: Bytes, offsets: Int64s, *, check: Callable[[Int64s, Int64s], None] | None = None) -> Vocabulary:
-        """A vocabulary over UTF-8 texts laid end to end: number i is ``data[offsets[i]:offsets[i + 1]]``. No copy.
-
-        ``check`` is called with the starts and ends of texts before they are decoded, and raises if one is damaged.
-        """
+    def packed(data: Bytes, offsets: Int64s) -> Vocabulary:
+        """A vocabulary over UTF-8 texts laid end to end: number i is ``data[offsets[i]:offsets[i + 1]]``. No copy."""
         vocabulary = Vocabulary()
-        vocabulary._bytes, vocabulary._offsets, vocabulary._check = data, offsets, check
+        vocabulary._bytes, vocabulary._offsets = data, offsets
         vocabulary._state = (len(offsets) - 1, [])
         return vocabulary
 
@@ -120,8 +116,6 @@ class Vocabulary:
         starts, ends = self._offsets[numbers], self._offsets[numbers + 1]
         if not len(numbers):
             return []
-        if self._check is not None:
-            self._check(starts, ends)
         first, last = int(starts.min()), int(ends.max())
         try:
             if int((ends - starts).sum()) * MOSTLY >= last - first:
@@ -140,22 +134,15 @@ class Vocabulary:
         """All tokens as UTF-8 texts laid end to end, and their offsets; no copy if all are packed."""
         packed, tokens = self._state
         if packed and not tokens:
-            if self._check is not None:
-                self._check(self._offsets[:-1], self._offsets[1:])
             return self._bytes, self._offsets
         encoded = [token.encode("utf-8") for token in self.tokens]
         offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(token) for token in encoded], out=offsets[1:])
         return np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8), offsets
 
-    def encoded(self, numbers: Int32s) -> tuple[Bytes, Int64s]:
-        """UTF-8 texts laid end to end, and their offsets, among which those of ``numbers`` are; kept for the next call.
-
-        Texts of a packed file are checked if they are asked for; they may be damaged.
-        """
+    def encoded(self) -> tuple[Bytes, Int64s]:
+        """All tokens as by ``as_packed``, kept for the next call."""
         if len(self._offsets) - 1 == len(self):
-            if self._check is not None:
-                self._check(self._offsets[numbers], self._offsets[numbers + 1])
             return self._bytes, self._offsets
         encoded = self._encoded
         if encoded is None or len(encoded[1]) - 1 != len(self):
@@ -211,7 +198,7 @@ class Texts(Sequence[str]):
         """The code points of all texts end to end, and their offsets; None if bytes are no UTF-8."""
         from hulltune.kernels.outputs.texts import code_points
 
-        data, data_offsets = self._vocabulary.encoded(self._labels)
+        data, data_offsets = self._vocabulary.encoded()
         valid, codes, offsets = code_points(data, data_offsets, self._offsets, self._labels)
         codes.flags.writeable = False  # as those of strings: kernels are compiled for either by itself
         return (codes, offsets) if valid else None

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from hulltune.formats.builtin_features import add_builtin_features
 from hulltune.formats.jsonl import write_jsonl
-from hulltune.formats.packed import open_packed, pack, verify_packed
+from hulltune.formats.packed import open_packed, pack
 from hulltune.formats.read import OptionError, read
 from hulltune.formats.references import as_references, read_references
 from hulltune.formats.registry import sniff
@@ -40,7 +40,6 @@ __all__ = [
     "read_references",
     "read_weights",
     "sniff",
-    "verify_packed",
     "write",
     "write_jsonl",
     "write_weights",

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
 
-from hulltune.data.packed import LISTS, packed_kind
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import Path
+from hulltune.formats.packed import LISTS, packed_kind
 from hulltune.formats.records import Columns
 from hulltune.formats.registry import ENOUGH, recognised_forests, sniff, sniff_folder
 from hulltune.formats.streams import Source, names_in, suffix_of

@@ -87,7 +87,7 @@ def writer(name: str) -> Any:
 
 def recognised_forests(start: bytes) -> str | None:
     """The format of a file of forests that begins with these bytes, or None for other files."""
-    from hulltune.data.packed import FORESTS, packed_kind
+    from hulltune.formats.packed import FORESTS, packed_kind
 
     if packed_kind(start) == FORESTS:
         return "packed"

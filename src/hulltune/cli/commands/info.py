@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from hulltune.cli.command import DONE, command
 from hulltune.cli.files import read, read_references, with_references
 from hulltune.cli.options import Data, data_options, option
-from hulltune.errors import InputError
 from hulltune.options import ANSWER
 from hulltune.wording import counted, listed, score_text
 
@@ -28,12 +27,9 @@ MOST_FEATURES = 100
 
 @command(group="work with lists and forests", examples=EXAMPLES)
 @data_options(judged=True)
-@option(ANSWER, "--check", "Packed files: first check that every byte is as it was written.")
 @option(ANSWER, "--json", "Print the answer as one JSON object.", name="as_json")
-def info(data: Data, check: bool, as_json: bool) -> int:
+def info(data: Data, as_json: bool) -> int:
     """Describe lists or forests: their sizes, features and scores."""
-    if check:
-        _check_packed(data.lists)
     metric = data.metric
     lists = read(data).with_qualities(metric.reads)
     found = describe(lists) if lists.is_lists else describe_forests(lists)
@@ -42,15 +38,6 @@ def info(data: Data, check: bool, as_json: bool) -> int:
     lines = _lines if lists.is_lists else _forest_lines
     print(json.dumps(found, ensure_ascii=False) if as_json else "\n".join(lines(found)))
     return DONE
-
-
-def _check_packed(files: Sequence[str]) -> None:
-    from hulltune.formats import sniff, verify_packed
-
-    for file in files:
-        if sniff(file) != "packed":
-            raise InputError(f"--check: {file} is not a packed file, and only packed files have checksums")
-        verify_packed(file)
 
 
 def describe(lists: Dataset) -> dict[str, Any]:
