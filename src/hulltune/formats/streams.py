@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from hulltune.data.dataset import Skipped
 from hulltune.errors import InputError, unknown_name
@@ -40,8 +40,6 @@ class Source(os.PathLike[str]):
         self.name = os.fspath(path)
         self._files = ExitStack()
         self._stream: io.BufferedReader | None = None
-        self._stored: IO[bytes] | None = None
-        """The file as it is stored, if it is neither compressed nor a pipe."""
         self._whole: bytes | None = None
         """The content of a small file, which is closed once all of it has been looked at."""
         self._seen = 0
@@ -84,16 +82,6 @@ class Source(os.PathLike[str]):
         finally:
             self.close()
 
-    def content(self) -> Content:
-        """The bytes of the file in any order: read when they are asked for, or now if it is a pipe or compressed."""
-        if self._whole is None:
-            self._opened()
-        if self._stored is not None:
-            with _faults(self.name):
-                return Content(self.name, os.dup(self._stored.fileno()))
-        with self.opened() as stream:
-            return Content(self.name, stream.read())
-
     def _opened(self, size: int = HEAD) -> io.BufferedReader:
         """The unpacked bytes, of which ``size`` can be looked at; the file stays open until ``close``."""
         if self._stream is None:
@@ -115,14 +103,13 @@ class Source(os.PathLike[str]):
         start = stream.peek()
         unpacker = next((unpacker for magic, unpacker in _UNPACKERS.items() if start.startswith(magic)), None)
         if unpacker is None:
-            self._stored = None if self._is_pipe else file
             return stream
         return io.BufferedReader(_Bytes(self.name, self._files.enter_context(unpacker(stream, self.name))), size)
 
     def close(self) -> None:
         """Close the file, whatever is left in it."""
         self._files.close()
-        self._stream = self._stored = None
+        self._stream = None
 
 
 class _Bytes(io.RawIOBase):
@@ -165,44 +152,6 @@ class _Bytes(io.RawIOBase):
                     f"{self._name}: too large for the memory: {size_text(self._count)} of it (unpacked) are read, and "
                     f"{size_text(left)} is left; use a part of it, or more memory"
                 )
-
-
-class Content:
-    """The bytes of a file in any order. An open file is read, not mapped: a mapped one that somebody truncates ends the
-    process.
-    """
-
-    def __init__(self, name: str, data: bytes | int) -> None:
-        """Take the bytes, or the number of an open file, which is closed with this object."""
-        self._name, self._data = name, data
-        self.size = len(data) if isinstance(data, bytes) else os.fstat(data).st_size
-
-    def read_into(self, start: int, memory: memoryview) -> None:
-        """Fill the memory with the bytes from ``start`` on."""
-        if isinstance(self._data, bytes):
-            memory[:] = self._data[start : start + len(memory)]
-            return
-        filled = 0
-        while filled < len(memory):
-            with _faults(self._name):
-                count = _read_at(self._data, start + filled, memory[filled:])
-            if count == 0:
-                raise InputError(f"{self._name}: the file was cut off while it was in use; pack it again")
-            filled += count
-
-    def __del__(self) -> None:
-        if isinstance(getattr(self, "_data", None), int):
-            os.close(cast(int, self._data))
-
-
-def _read_at(file: int, start: int, memory: memoryview) -> int:
-    """Read some bytes of an open file from ``start`` on, and return their number."""
-    if hasattr(os, "preadv"):  # does not move the place of the file, which a forked process would share
-        return os.preadv(file, [memory], start)
-    os.lseek(file, start, os.SEEK_SET)
-    data = os.read(file, len(memory))
-    memory[: len(data)] = data
-    return len(data)
 
 
 @contextmanager
