@@ -13,8 +13,6 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import starmap
 from typing import IO, Any
 
@@ -90,7 +88,7 @@ def open_packed(path: str | os.PathLike[str]) -> Dataset:
     20
     """
     source = path if isinstance(path, Source) else Source(path)
-    with _seekable(source) as file:
+    with source.opened_at_any_place() as file:
         return read_packed(file, source.name)
 
 
@@ -108,20 +106,6 @@ def read_packed(file: IO[bytes], name: str) -> Dataset:
     except Exception as error:  # what zipfile, json and NumPy say of damage is of many types
         reason = (str(error).splitlines() or [type(error).__name__])[0][:60]
         raise InputError(f"{name}: the packed file is cut off or damaged ({reason}); pack it again") from None
-
-
-@contextmanager
-def _seekable(source: Source) -> Iterator[IO[bytes]]:
-    """The file itself or, of a pipe or compressed file, its bytes in memory: archives are read from their end."""
-    if source.name != "-" and os.path.isfile(source.name):
-        with open(source.name, "rb") as file:
-            if file.read(len(_MAGIC)) == _MAGIC:
-                file.seek(0)
-                source.close()
-                yield file
-                return
-    with source.opened() as stream:
-        yield io.BytesIO(stream.read())
 
 
 def pack(dataset: Dataset, path: str | os.PathLike[str]) -> None:

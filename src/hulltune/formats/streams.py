@@ -40,6 +40,8 @@ class Source(os.PathLike[str]):
         self.name = os.fspath(path)
         self._files = ExitStack()
         self._stream: io.BufferedReader | None = None
+        self._stored: IO[bytes] | None = None
+        """The file as it is stored, if it is neither compressed nor a pipe."""
         self._whole: bytes | None = None
         """The content of a small file, which is closed once all of it has been looked at."""
         self._seen = 0
@@ -82,6 +84,21 @@ class Source(os.PathLike[str]):
         finally:
             self.close()
 
+    @contextmanager
+    def opened_at_any_place(self) -> Iterator[IO[bytes]]:
+        """The file itself or, of a pipe or compressed file, its bytes in memory, to be read in any order."""
+        if self._whole is None:
+            self._opened()
+        if self._stored is None:
+            with self.opened() as stream:
+                yield io.BytesIO(stream.read())
+            return
+        self._stored.seek(0)
+        try:
+            yield self._stored
+        finally:
+            self.close()
+
     def _opened(self, size: int = HEAD) -> io.BufferedReader:
         """The unpacked bytes, of which ``size`` can be looked at; the file stays open until ``close``."""
         if self._stream is None:
@@ -103,13 +120,14 @@ class Source(os.PathLike[str]):
         start = stream.peek()
         unpacker = next((unpacker for magic, unpacker in _UNPACKERS.items() if start.startswith(magic)), None)
         if unpacker is None:
+            self._stored = None if self._is_pipe else file
             return stream
         return io.BufferedReader(_Bytes(self.name, self._files.enter_context(unpacker(stream, self.name))), size)
 
     def close(self) -> None:
         """Close the file, whatever is left in it."""
         self._files.close()
-        self._stream = None
+        self._stream = self._stored = None
 
 
 class _Bytes(io.RawIOBase):
