@@ -7,7 +7,7 @@ import csv
 import numpy as np
 
 from hulltune.report.figures import colour_range
-from hulltune.tuning.planes import metric_plane
+from hulltune.tuning.surfaces import metric_plane
 from tests.certified.small_problems import small_problem
 
 

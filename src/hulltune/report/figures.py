@@ -14,9 +14,8 @@ from hulltune.wording import counted
 
 if TYPE_CHECKING:
     from hulltune.report.picture import Picture
-    from hulltune.tuning.planes import MetricPlane
     from hulltune.tuning.sensitivity import Sensitivity
-    from hulltune.tuning.surfaces import MetricSurface
+    from hulltune.tuning.surfaces import MetricPlane, MetricSurface
 
 COLOURS = (
     "#0072b2",

@@ -3,13 +3,12 @@
 from hulltune.tuning.comparison import Change, Comparison, compare
 from hulltune.tuning.oracle import Oracle, best_reachable
 from hulltune.tuning.picks import Pick, Reranked
-from hulltune.tuning.planes import MetricPlane, metric_plane
 from hulltune.tuning.reranker import Reranker
 from hulltune.tuning.reranking import count_errors, rerank, score
 from hulltune.tuning.result import TuneResult
 from hulltune.tuning.sensitivity import Sensitivity
 from hulltune.tuning.strategies import STRATEGIES, get_strategy
-from hulltune.tuning.surfaces import MetricSurface, metric_surface
+from hulltune.tuning.surfaces import MetricPlane, MetricSurface, metric_plane, metric_surface
 from hulltune.tuning.tune import Progress, Run, tune
 
 __all__ = [

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from hulltune.arrays import Floats
     from hulltune.report.picture import Picture
     from hulltune.search.problem import Problem
-    from hulltune.tuning.planes import MetricPlane
-    from hulltune.tuning.surfaces import MetricSurface
+    from hulltune.tuning.surfaces import MetricPlane, MetricSurface
 
 EXAMPLES = """\
 hulltune surface dev.gz --ref dev.en --weights w.json --feature lm
@@ -116,8 +115,7 @@ def surface(data: Data, way: Way, answer: Answer) -> int:
         raise InputError("--range: only for a line or a plane; the view of --sensitivity follows from its ranges")
     view, points = _view(way.ends, 2 if way.plane is None else 4), _grid(way.grid)
     from hulltune.search.problem import Problem
-    from hulltune.tuning.planes import metric_plane
-    from hulltune.tuning.surfaces import along_feature, between
+    from hulltune.tuning.surfaces import along_feature, between, metric_plane
 
     missing, threads = data.reading.missing, data.reading.threads
     dataset = read_scored(data, quiet=answer.quiet)
@@ -171,7 +169,7 @@ def _give_plane(plane: MetricPlane, answer: Answer) -> int:
 def _give_ranges(problem: Problem, weights: Floats, tolerance: float | None, answer: Answer) -> int:
     """Print the range of each weight as a table or JSON; draw them, or write them as CSV."""
     from hulltune.report.figures import plot_sensitivity
-    from hulltune.tuning.plotting import MOST_PANELS
+    from hulltune.tuning.result import MOST_PANELS
     from hulltune.tuning.sensitivity import range_csv, range_table, sensitivity
     from hulltune.tuning.surfaces import along_feature
 

@@ -10,7 +10,7 @@ from hulltune.arrays import Floats
 from hulltune.certified.limits import Limits
 from hulltune.report.html.winners import Searched, Winners
 from hulltune.search.problem import Problem
-from hulltune.tuning.planes import MetricPlane, metric_plane
+from hulltune.tuning.surfaces import MetricPlane, metric_plane
 
 ROWS, COLUMNS = 64, 96
 """The cells of a plane. Each row is a line search of the corpus, and every sentence has a winner in each cell."""
