@@ -39,13 +39,6 @@ def test_equal_to_the_expression_by_hand(
     assert float(metric.loss(rows.sum(axis=0))) == pytest.approx(-expected, rel=1e-12, abs=1e-12)
 
 
-def test_scores_are_vectorised() -> None:
-    metric = Combination([(2.0, FMeasure()), (1.0, Accuracy())])
-    rows = np.arange(60).reshape(3, 4, 5)
-    assert metric.score(rows).shape == (3, 4)
-    assert float(metric.score(rows)[1, 2]) == float(metric.score(rows[1, 2]))
-
-
 def test_columns_are_named_by_metric() -> None:
     metric = Combination([(1.0, Length()), (1.0, Length(scale=2)), (1.0, Accuracy())])
     assert metric.columns == (

@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -199,17 +198,3 @@ def test_a_reader_of_your_own() -> None:
     metric = FMeasure(items=letters)
     assert counts(metric, ["abc"], "cab") == [3, 3, 3]
     assert "letters" in metric.signature
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"items": "bioo"}, "unknown items of fmeasure 'bioo'; did you mean 'bio'"),
-        ({"beta": -1}, "beta is -1; expected a number at least 0"),
-        ({"exclude": ("TOP",)}, "exclude is an option of items='brackets', not of items='words'"),
-        ({"malformed": "emty"}, "did you mean 'empty'"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        FMeasure(**options)

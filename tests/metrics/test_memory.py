@@ -48,14 +48,6 @@ def test_each_output_is_asked_for_once_in_batches(
     assert memory.table.dtype == (np.float64 if floats and first_rows else np.int64)
 
 
-def test_nothing_is_asked_before_it_is_wanted() -> None:
-    metric = Length()
-    memory = TextMemory(metric, [["r"]])
-    assert memory.rows_of(np.array([], dtype=np.int64), []).shape == (0,)
-    assert memory.table.shape == (0, 2)
-    assert metric.asked == []
-
-
 def test_what_was_computed_before_an_error_is_kept() -> None:
     class Fails(Length):
         def prepare(self, references: object, sources: object = None) -> PreparedMetric:
@@ -75,21 +67,6 @@ def test_what_was_computed_before_an_error_is_kept() -> None:
         memory.rows_of(np.zeros(4, dtype=np.int64), ["a", "b", "bad", "c"])
     assert memory.rows_of(np.zeros(2, dtype=np.int64), ["b", "a"]).tolist() == [1, 0]
     assert len(metric.asked) == 1
-
-
-@pytest.mark.parametrize(
-    ("sentences", "outputs", "message"),
-    [
-        ([0, 0], ["a"], "2 sentence numbers for 1 output;"),
-        ([3], ["a"], "sentence number 3 is out of range: there are references for 2"),
-        ([-1], ["a"], "sentence number -1 is out of range"),
-        ([1], [None], "output 0 is None, expected a string"),
-    ],
-)
-def test_bad_input(sentences: list[int], outputs: list[str], message: str) -> None:
-    memory = TextMemory(Length(), [["r"]] * 2)
-    with pytest.raises(InputError, match=message):
-        memory.rows_of(np.array(sentences), outputs)
 
 
 def test_a_batch_of_nothing() -> None:
@@ -143,31 +120,6 @@ def test_given_scores_are_never_stored(tmp_path: object) -> None:
         memory = TextMemory(metric, [["r"], ["r"]], store=store)
     assert memory.statistics(np.array([0, 1]), ["out", "out"])[:, 0].tolist() == [1.0, 2.0]
     assert store.count() == 0
-
-
-def test_threads_share_the_table() -> None:
-    metric = Length()
-    memory = TextMemory(metric, [["r"]] * 4, batch_size=7)
-    failures: list[BaseException] = []
-
-    def work(seed: int) -> None:
-        try:
-            random = np.random.default_rng(seed)
-            for _ in range(30):
-                sentences = random.integers(0, 4, 20)
-                outputs = ["x" * int(k) for k in random.integers(0, 60, 20)]
-                assert memory.statistics(sentences, outputs)[:, 0].tolist() == [len(output) for output in outputs]
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    asked = [pair for batch in metric.asked for pair in batch]
-    assert len(asked) == len(set(asked)) == len(memory)
 
 
 class Numbers:

@@ -100,13 +100,6 @@ def test_sums_are_the_statistics_of_the_corpus(corpus: list[tuple[str, str, str]
     assert np.array_equal(prepared.statistics(order, [outputs[k] for k in order]), rows[::-1])
 
 
-def test_scores_are_vectorised() -> None:
-    rows = np.array([[[6, 0, 0, 2, 6, 7], [0, 0, 0, 0, 3, 3]]] * 4)
-    scores = Meteor().score(rows)
-    assert scores.shape == (4, 2)
-    assert scores[3].tolist() == [float(Meteor().score(r)) for r in rows[3]]
-
-
 class NoWordNet:
     """Stands in for the WordNet of nltk: no word has a synonym."""
 
@@ -163,22 +156,6 @@ def test_equal_to_nltk_with_wordnet() -> None:
     except LookupError:
         pytest.skip("nltk has no WordNet data here")
     assert score(Meteor(stemmer="porter"), [" ".join(reference)], " ".join(output)) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"alpha": 1.5}, "alpha is 1.5; expected a number at least 0 and at most 1"),
-        ({"gamma": float("nan")}, "gamma is nan"),
-        ({"stem_weight": 0}, "stem_weight is 0; expected a number above 0"),
-        ({"stemmer": "englsh"}, "unknown stemmer of meteor 'englsh'; did you mean 'english'"),
-        ({"tokenize": "13a"}, "unknown tokenize of meteor '13a'"),
-        ({"synonyms": "nowhere.txt"}, "nowhere.txt: the synonym file cannot be read"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        Meteor(**options)
 
 
 def test_numbers_of_references_may_differ_if_that_is_meant() -> None:

@@ -5,7 +5,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import warnings
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from hulltune.metrics.questions import Question
 from hulltune.metrics.store import Store, output_ids, sentence_key
 from tests.metrics.fake_metrics import Length
 
+DEEP = "[" * 100_000
 COLUMNS = ("characters", "count")
 
 
@@ -44,13 +44,14 @@ def test_what_is_put_is_got(tmp_path: Path) -> None:
     assert Store(tmp_path / "store.sqlite").count() == 3
 
 
-def test_many_ids_at_once(tmp_path: Path) -> None:
-    store = Store(tmp_path / "store.sqlite")
-    names = ids(*(str(k) for k in range(3000)))
-    store.put("s", ("k",), names, np.arange(3000)[:, None])
-    positions, rows = store.get(names[::-1], 1)
+def test_many_numbers_come_back_to_the_bit(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(1).standard_normal((3000, 2)) * 10.0 ** np.linspace(-300, 300, 3000)[:, None]
+    names = ids(*map(str, range(3000)))
+    with Store(tmp_path / "store.sqlite") as store:
+        store.put("s", ("a", "b"), names, numbers)
+        positions, found = store.get(names[::-1], 2)
     assert positions.tolist() == list(range(3000))
-    assert rows[:, 0].tolist() == list(range(2999, -1, -1))
+    assert found[::-1].tobytes() == numbers.tobytes()
 
 
 texts = st.text(max_size=4)
@@ -178,34 +179,35 @@ def test_a_row_that_was_changed_is_noticed_by_its_checksum(tmp_path: Path) -> No
             store.get([b"0" * 16], 1)
 
 
-@pytest.mark.parametrize("line", [None, "", "{", "[]", "{}", '{"id": 1}', "[" * 100_000, 5])
-def test_a_question_that_cannot_be_read(tmp_path: Path, line: object) -> None:
+@pytest.mark.parametrize(
+    ("statements", "action", "message"),
+    [
+        *(
+            ([f"UPDATE questions SET line = '{line}'"], "questions", "a question cannot be read: .* damaged")
+            for line in ("", "{", "[]", "{}", '{"id": 1}', DEEP, "5")
+        ),
+        *(
+            ([f"UPDATE metrics SET columns = '{columns}'"], "columns_of", "the statistics .* have no names")
+            for columns in ("", "{", "5", "null", DEEP)
+        ),
+        (
+            ["DROP TABLE metrics", "CREATE TABLE metrics (number, name TEXT UNIQUE, columns TEXT)"],
+            "put",
+            "a metric has no number",
+        ),
+    ],
+)
+def test_damaged_tables(tmp_path: Path, statements: list[str], action: str, message: str) -> None:
     path = tmp_path / "store.sqlite"
+    (key,) = ids("x")
     with Store(path) as store:
-        store.ask(("a",), [Question(ids("x")[0].hex(), "s", 0, None, ("r",), "x")])
-    changed(path, "PRAGMA ignore_check_constraints = ON")
-    changed(path, "UPDATE questions SET line = ?", "x" if line is None else line)
-    with Store(path) as store, pytest.raises(InputError, match=r"store.sqlite: a question cannot be read: .* damaged"):
-        store.questions()
-
-
-@pytest.mark.parametrize("columns", ["", "{", "5", "null", "[" * 100_000])
-def test_names_of_statistics_that_cannot_be_read(tmp_path: Path, columns: str) -> None:
-    path = tmp_path / "store.sqlite"
-    with Store(path) as store:
-        store.put("s", ("a",), ids("x"), np.array([[1]]))
-    changed(path, "UPDATE metrics SET columns = ?", columns)
-    with Store(path) as store, pytest.raises(InputError, match=r"store.sqlite: the statistics .* have no names"):
-        store.columns_of(ids("x")[0].hex())
-
-
-def test_a_metric_without_a_number(tmp_path: Path) -> None:
-    path = tmp_path / "store.sqlite"
-    Store(path).close()
-    changed(path, "DROP TABLE metrics")
-    changed(path, "CREATE TABLE metrics (number, name TEXT UNIQUE, columns TEXT)")
-    with Store(path) as store, pytest.raises(InputError, match=r"store.sqlite: a metric has no number"):
-        store.put("s", ("a",), ids("x"), np.array([[1]]))
+        store.put("s", ("a",), [key], np.array([[1]]))
+        store.ask(("a",), [Question(ids("y")[0].hex(), "s", 0, None, ("r",), "y")])
+    for statement in statements:
+        changed(path, statement)
+    arguments = {"questions": (), "columns_of": (key.hex(),), "put": ("s", ("a",), [key], np.array([[1]]))}
+    with Store(path) as store, pytest.raises(InputError, match=rf"store.sqlite: {message}"):
+        getattr(store, action)(*arguments[action])
 
 
 def test_complaints_of_sqlite_are_one_line(tmp_path: Path) -> None:
@@ -247,36 +249,6 @@ def test_a_store_that_is_held_by_another_process(tmp_path: Path) -> None:
     holder.close()
     store.put("s", ("a",), ids("x"), np.array([[1]]))
     assert store.count() == 1
-
-
-def test_threads_share_a_store(tmp_path: Path) -> None:
-    store = Store(tmp_path / "store.sqlite")
-    failures: list[BaseException] = []
-
-    def work(first: int) -> None:
-        try:
-            for k in range(first, first + 50):
-                store.put("s", ("k",), ids(str(k)), np.array([[k]]))
-                assert store.get(ids(str(k)), 1)[1].tolist() == [[k]]
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work, args=(25 * n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    assert store.count() == 125
-
-
-def test_numbers_come_back_to_the_bit(tmp_path: Path) -> None:
-    numbers = np.random.default_rng(1).standard_normal((50, 3)) * 10.0 ** np.arange(-300, 300, 4)[:150].reshape(50, 3)
-    names = ids(*map(str, range(50)))
-    with Store(tmp_path / "store.sqlite") as store:
-        store.put("s", ("a", "b", "c"), names, numbers)
-        found = store.get(names, 3)[1]
-    assert found.tobytes() == numbers.tobytes()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
