@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.certified.candidates import Candidates, candidates_of
 from hulltune.certified.certify import Proven, certify
 from hulltune.certified.limits import Limits
+from hulltune.certified.pools import list_pool
+from hulltune.certified.space import Space, space_of
 from hulltune.metrics.base import Metric
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
+from hulltune.threads import Workers
 from hulltune.tuning.inputs import as_dataset
 
 Floats = NDArray[np.float64]
@@ -42,6 +46,25 @@ def small_problem(
             listed.append({"text": text, "features": {f"f{k}": float(v) for k, v in enumerate(values)}})
         records.append({"id": len(records), "refs": [" ".join(reference)], "candidates": listed})
     return Problem.of(as_dataset(records), metric)
+
+
+def candidate(text: str, **features: float) -> dict[str, Any]:
+    return {"text": text, "features": features}
+
+
+def records_of(*lists: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A sentence for each list, all with the reference "a b"."""
+    return [{"id": k, "refs": ["a b"], "candidates": listed} for k, listed in enumerate(lists)]
+
+
+def problem_of(*lists: list[dict[str, Any]], metric: str | Metric = "wer") -> Problem:
+    return Problem.of(as_dataset(records_of(*lists)), metric)
+
+
+def prepared(problem: Problem, threads: int = 1, **constraints: Any) -> tuple[Space, Candidates]:
+    """The space of a problem of lists within constraints, and its candidates."""
+    space = space_of(Constraints(**constraints).compile(problem.feature_names), feature_units(problem.corpus))
+    return space, candidates_of(problem, list_pool(problem), space, None, Workers(threads))
 
 
 def certified(problem: Problem, *, gap: float = 0.0, threads: int = 1, **constraints: Any) -> Proven:

@@ -11,23 +11,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hulltune.certified.boxes import Box, Queue, cut, evaluated, first_parts
-from hulltune.certified.candidates import Candidates, candidates_of
-from hulltune.certified.pools import list_pool
-from hulltune.certified.space import Space, space_of
+from hulltune.certified.candidates import Candidates
+from hulltune.certified.space import Space
 from hulltune.kernels.certify import choices
 from hulltune.kernels.certify.winners import Contestants, Undecided
-from hulltune.search.constraints import Constraints
-from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
-from tests.certified.small_problems import losses_at, small_problem
+from tests.certified.small_problems import losses_at, prepared, small_problem
 
 METRICS = ["wer", "bleu", "chrf", "mer", "0.5*chrf - 0.5*ter", "meteor"]
-
-
-def prepared(problem: Problem, fixed: dict[str, float]) -> tuple[Space, Candidates]:
-    constraints = Constraints(fix=fixed).compile(problem.feature_names)
-    space = space_of(constraints, feature_units(problem.corpus))
-    return space, candidates_of(problem, list_pool(problem), space)
 
 
 def points_in(box: Box, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
@@ -43,7 +34,7 @@ def test_random_boxes_are_sound(metric: str, seed: int, fix: bool) -> None:
     """No point of a box is better than its bound, and no winner is missing from it, however it came to be."""
     rng = np.random.default_rng(seed)
     problem = small_problem(seed, metric, sentences=6, candidates=7, features=4, whole=bool(seed % 2), length=7)
-    space, candidates = prepared(problem, {"f0": 1.0} if fix else {})
+    space, candidates = prepared(problem, fix={"f0": 1.0} if fix else {})
     boxes = evaluated(candidates, problem.metric, first_parts(candidates, space.faces), np.inf).boxes
     for _ in range(5):
         chosen = [boxes[int(k)] for k in rng.choice(len(boxes), min(3, len(boxes)), replace=False)]
@@ -77,7 +68,7 @@ def test_what_boxes_shrink_by_is_not_better_than_enough(metric: str, seed: int) 
     """The parts of a box, shrunk, hold all of its points that are better than what is reached."""
     rng = np.random.default_rng(seed)
     problem = small_problem(seed, metric, sentences=6, candidates=7, features=4, whole=bool(seed % 2), length=7)
-    space, candidates = prepared(problem, {"f0": 1.0})
+    space, candidates = prepared(problem, fix={"f0": 1.0})
     boxes = evaluated(candidates, problem.metric, first_parts(candidates, space.faces), np.inf).boxes
     points = np.concatenate([points_in(box, rng, 200) for box in boxes])
     losses, clear = losses_at(problem, points @ space.axes.T)
@@ -159,7 +150,7 @@ def test_sums_that_rounding_cannot_tell_apart() -> None:
 def test_possible_winners_leaves_out_only_losers() -> None:
     rng = np.random.default_rng(2)
     problem = small_problem(2, sentences=10, candidates=30, features=3, whole=False)
-    _, candidates = prepared(problem, {"f0": 1.0})
+    _, candidates = prepared(problem, fix={"f0": 1.0})
     assert len(candidates.listed) < problem.corpus.edges
     features = np.asarray(problem.corpus.features.values)
     points = np.column_stack([np.ones(20000), rng.standard_cauchy((20000, 2))])

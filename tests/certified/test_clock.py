@@ -23,7 +23,7 @@ from hulltune.certified.limits import Clock, Limits, Over
 from hulltune.metrics import get_metric
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
-from tests.certified.small_problems import certified, small_problem
+from tests.certified.small_problems import small_problem
 from tests.tuning.corpora import random_lists
 
 DATA = Path(__file__).parents[3] / "../shared/data"
@@ -93,20 +93,6 @@ def test_a_search_that_ends_at_any_look_has_a_value_and_a_bound(
             break
     assert len(ends) > 20
     assert set(ends) == {reason, best.outcome.stopped}
-
-
-def test_the_number_of_looks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind in ("bleu", "wer with ties"):
-        few: list[Any] = []
-        many: list[Any] = []
-        for found, size in ((many, 20), (few, 1 << 20)):
-            monkeypatch.setattr(candidates_module, "AT_ONCE", size)
-            monkeypatch.setattr(boxes_module, "AT_ONCE", size)
-            for threads in (1, 3):
-                proven = certified(PROBLEMS[kind](), threads=threads)
-                found.append((proven.weights.tolist(), proven.loss, proven.outcome.bound, proven.outcome.boxes))
-        assert few == many
-        assert few[0] == few[1]
 
 
 def test_a_clock_tells_why_it_is_over() -> None:

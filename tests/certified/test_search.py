@@ -14,16 +14,11 @@ from hypothesis import strategies as st
 
 import hulltune
 from hulltune import Certified
-from hulltune.certified.branch_and_bound import State
-from hulltune.certified.certify import certify
-from hulltune.certified.limits import Limits
 from hulltune.errors import InputError
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
-from hulltune.search.problem import Problem
-from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.result import TuneResult
-from tests.certified.small_problems import best_in_plane, certified, losses_at, small_problem
+from tests.certified.small_problems import best_in_plane, candidate, certified, losses_at, problem_of, small_problem
 from tests.tuning.corpora import random_lists
 
 METRICS = ["wer", "accuracy", "bleu", "chrf", "ter", "mer", "fmeasure", "0.5*bleu - 0.5*ter"]
@@ -119,30 +114,17 @@ def test_tied_weights_stay_tied() -> None:
     assert losses[clear].min() >= found.loss
 
 
-def one_list(*candidates: dict[str, Any], refs: str = "a b") -> list[dict[str, Any]]:
-    return [{"id": 0, "refs": [refs], "candidates": list(candidates)}]
-
-
-def problem_of(records: list[dict[str, Any]], metric: str = "wer") -> Problem:
-    return Problem.of(as_dataset(records), metric)
-
-
 def test_identical_candidates_and_ties() -> None:
-    same = {"text": "a b", "features": {"x": 1.0, "y": 2.0}}
-    wrong = {"text": "c d", "features": {"x": 1.0, "y": 2.0}}
-    other = {"text": "a d", "features": {"x": 2.0, "y": 1.0}}
+    same, wrong, other = candidate("a b", x=1.0, y=2.0), candidate("c d", x=1.0, y=2.0), candidate("a d", x=2.0, y=1.0)
     # The first of two with the same features wins, whatever the weights.
-    assert certified(problem_of(one_list(same, wrong, other))).loss == 0.0
-    assert certified(problem_of(one_list(wrong, same, other))).loss == 0.5
+    assert certified(problem_of([same, wrong, other])).loss == 0.0
+    assert certified(problem_of([wrong, same, other])).loss == 0.5
 
 
 def test_a_tie_that_is_better_than_both_its_sides_is_no_answer() -> None:
     # At y = 0 both sentences pick their first; on either side one of them is wrong.
-    records = one_list({"text": "a b", "features": {"x": 1.0, "y": 0.0}}, {"text": "c c", "features": {"x": 1, "y": 1}})
-    records += [{**one_list(
-        {"text": "a b", "features": {"x": 1.0, "y": 0.0}}, {"text": "c c", "features": {"x": 1.0, "y": -1.0}}
-    )[0], "id": 1}]  # fmt: skip
-    problem = problem_of(records)
+    right = candidate("a b", x=1.0, y=0.0)
+    problem = problem_of([right, candidate("c c", x=1.0, y=1.0)], [right, candidate("c c", x=1.0, y=-1.0)])
     on_the_tie = float(problem.metric.loss(problem.picks(np.array([1.0, 0.0])).total))
     found = certified(problem, fix={"x": 1.0})
     assert on_the_tie == 0.0
@@ -150,13 +132,11 @@ def test_a_tie_that_is_better_than_both_its_sides_is_no_answer() -> None:
 
 
 def test_one_sentence_one_candidate_and_empty_lists() -> None:
-    a, b = {"text": "a b", "features": {"x": 1.0, "y": 0.0}}, {"text": "c", "features": {"x": 0.0, "y": 1.0}}
-    assert certified(problem_of(one_list(a, b))).loss == 0.0
-    records = [*one_list(a, b), {"id": 1, "refs": ["a"], "candidates": [b]}, {"id": 2, "refs": ["a"], "candidates": []}]
-    found = certified(problem_of(records))
-    assert found.loss == 0.5  # of four words, one wrong and one left out
+    a, b = candidate("a b", x=1.0, y=0.0), candidate("c", x=0.0, y=1.0)
+    assert certified(problem_of([a, b])).loss == 0.0
+    assert certified(problem_of([a, b], [b], [])).loss == 4 / 6  # one word wrong and three left out
     with pytest.raises(InputError, match="no weight is free"):
-        certified(problem_of(one_list(a)))
+        certified(problem_of([a]))
 
 
 def test_infeasible_constraints_are_a_clear_error() -> None:
@@ -176,33 +156,6 @@ def test_infeasible_constraints_are_a_clear_error() -> None:
         tune(free=["f11"])
     with pytest.raises(InputError, match="gap"):
         hulltune.tune(lists, metric="wer", search=Certified(gap=-1.0))
-
-
-def test_threads_change_nothing() -> None:
-    problem = small_problem(9, "bleu", sentences=30, candidates=12, features=4, whole=False, length=9)
-    results = [certified(problem, gap=0.001, threads=threads) for threads in (1, 3)]
-    assert np.array_equal(results[0].weights, results[1].weights)
-    assert results[0].outcome.bound == results[1].outcome.bound
-    assert results[0].outcome.boxes == results[1].outcome.boxes
-
-
-def test_limits_end_the_search_with_a_bound_that_holds() -> None:
-    problem = small_problem(9, "bleu", sentences=40, candidates=12, features=5, whole=False, length=9)
-    compiled, units = Constraints().compile(problem.feature_names), feature_units(problem.corpus)
-    best = certify(problem, compiled, units, Limits(gap=0.5))
-    early = certify(problem, compiled, units, Limits(gap=0.0, time=1e-9))
-    assert early.certificate.stopped == "time"
-    assert early.certificate.gap > 0.0
-    assert early.outcome.bound <= best.loss
-
-    def interrupt(state: State) -> None:
-        if state.boxes > 60:
-            raise KeyboardInterrupt
-
-    stopped = certify(problem, compiled, units, Limits(gap=0.0), progress=interrupt)
-    assert stopped.certificate.stopped == "interrupt"
-    assert stopped.outcome.bound <= best.loss
-    assert stopped.certificate.bound >= stopped.certificate.value
 
 
 def test_tune_carries_the_certificate(tmp_path: Path) -> None:

@@ -16,25 +16,14 @@ from numpy.typing import NDArray
 from hulltune.certified import boxes as boxes_module
 from hulltune.certified import candidates as candidates_module
 from hulltune.certified.boxes import Box, cut, evaluated, first_parts
-from hulltune.certified.candidates import Candidates, candidates_of
 from hulltune.certified.cells import ends_around
-from hulltune.certified.pools import list_pool
-from hulltune.certified.space import Space, space_of
 from hulltune.kernels.certify.winners import THINNEST
-from hulltune.search.constraints import Constraints
-from hulltune.search.directions import feature_units
-from hulltune.search.problem import Line, Problem
+from hulltune.search.problem import Line
 from hulltune.threads import Workers
-from tests.certified.small_problems import certified, small_problem
+from tests.certified.small_problems import certified, prepared, small_problem
 
 METRICS = ["wer", "bleu", "chrf", "0.5*chrf - 0.5*ter"]
 Floats = NDArray[np.float64]
-
-
-def space_and_candidates(problem: Problem, threads: int, **constraints: Any) -> tuple[Space, Candidates]:
-    compiled = Constraints(**constraints).compile(problem.feature_names)
-    space = space_of(compiled, feature_units(problem.corpus))
-    return space, candidates_of(problem, list_pool(problem), space, None, Workers(threads))
 
 
 def assert_same(one: Any, other: Any) -> None:
@@ -57,7 +46,7 @@ def test_candidates_do_not_depend_on_the_parts(
         for at_once, threads in ((1 << 12, 1), (1, 1), (7, 3), (50, 2)):
             monkeypatch.setattr(candidates_module, "AT_ONCE", at_once)
             problem = small_problem(5, metric, sentences=20, candidates=9, features=4, whole=whole)
-            found.append(space_and_candidates(problem, threads, tie=tie)[1])
+            found.append(prepared(problem, threads, tie=tie)[1])
         for other in found[1:]:
             assert_same(other, found[0])
         monkeypatch.undo()
@@ -66,7 +55,7 @@ def test_candidates_do_not_depend_on_the_parts(
 @pytest.mark.parametrize("metric", METRICS)
 def test_boxes_do_not_depend_on_the_shares(monkeypatch: pytest.MonkeyPatch, metric: str) -> None:
     problem = small_problem(8, metric, sentences=15, candidates=9, features=3, whole=False, length=9)
-    space, candidates = space_and_candidates(problem, 1)
+    space, candidates = prepared(problem, 1)
     whole = evaluated(candidates, problem.metric, first_parts(candidates, space.faces), np.inf)
     enough = float(np.quantile(whole.losses, 0.3))
 

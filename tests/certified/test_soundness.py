@@ -24,22 +24,7 @@ from hulltune.metrics import Given, Meteor, ScoreTable
 from hulltune.metrics.bounds import Ranges
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
-from hulltune.search.problem import Problem
-from hulltune.tuning.inputs import as_dataset
-from tests.certified.small_problems import certified, small_problem
-
-
-def candidate(text: str, **features: float) -> dict[str, Any]:
-    return {"text": text, "features": features}
-
-
-def records_of(*lists: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A sentence for each list, all with the reference "a b"."""
-    return [{"id": k, "refs": ["a b"], "candidates": listed} for k, listed in enumerate(lists)]
-
-
-def problem_of(*lists: list[dict[str, Any]], metric: Any = "wer") -> Problem:
-    return Problem.of(as_dataset(records_of(*lists)), metric)
+from tests.certified.small_problems import candidate, certified, problem_of, records_of, small_problem
 
 
 def two_sentences(size: float) -> list[list[dict[str, Any]]]:

@@ -48,7 +48,6 @@ class Outcome:
     bound: float
     boxes: int
     line_searches: int
-    seconds: float
     stopped: str
     """"gap", "time", "memory", "rounding" or "interrupt"."""
     history: tuple[tuple[int, int, float], ...]
@@ -242,7 +241,6 @@ def branch_and_bound(
         bound=min(loss, search.bound),
         boxes=search.boxes,
         line_searches=search.line_searches,
-        seconds=clock.seconds,
         stopped=stopped,
         history=tuple(search.history) or ((search.boxes, search.line_searches, loss),),
     )

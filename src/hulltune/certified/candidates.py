@@ -133,7 +133,7 @@ class _Projected(NamedTuple):
 
         begin, starts = int(starts[0]), starts - starts[0]
         columns, axes = pool.features.rows(begin, begin + int(starts[-1])).some_columns(active), space.axes[active]
-        features, magnitudes, certain = _projected(columns, axes, starts)
+        features, magnitudes, certain = _over_coordinates(columns, axes, starts)
         firsts = _first_of_ties(columns, features, magnitudes, axes, starts)
         magnitudes *= pool.rounding * max(1.0, len(active) / 32)  # longer sums round more
         listed = np.flatnonzero(firsts == np.arange(len(features)))
@@ -163,7 +163,7 @@ def _rows(problem: Problem, outputs: Int64s, clock: Clock, workers: Workers) -> 
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
 
-def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, Floats, Bools]:
+def _over_coordinates(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, Floats, Bools]:
     """The features over the coordinates; for each sentence and coordinate the largest sum of absolute terms, which
     limits the rounding; and for each sentence whether the signs of differences are certain.
     """

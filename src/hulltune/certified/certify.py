@@ -105,7 +105,7 @@ def certify(
         else:
             outcome = branch_and_bound(problem, space, limits, clock, start=start, workers=workers, progress=progress)
         weights = _normalised(problem, outcome, constraints, workers)
-        certificate = replace(_certificate(problem, outcome, weights, space, workers), seconds=clock.seconds)
+        certificate = _certificate(problem, outcome, weights, space, clock, workers)
     if clock.stop.is_set():
         outcome = replace(outcome, stopped="interrupt")
     return Proven(weights, outcome.loss, certificate, outcome)
@@ -120,13 +120,14 @@ def _outcome_on_the_line(problem: Problem, space: Space, limits: Limits, clock: 
         bound=bound,
         boxes=1,
         line_searches=1,
-        seconds=clock.seconds,
         stopped="gap" if loss - bound <= max(limits.gap, FINEST_GAP * abs(loss)) else "rounding",
         history=((1, 1, loss),),
     )
 
 
-def _certificate(problem: Problem, outcome: Outcome, weights: Floats, space: Space, workers: Workers) -> Certificate:
+def _certificate(
+    problem: Problem, outcome: Outcome, weights: Floats, space: Space, clock: Clock, workers: Workers
+) -> Certificate:
     sign = -1.0 if problem.metric.higher_is_better else 1.0
     names = problem.feature_names
     lines = {names[group[0]]: np.where(np.isin(np.arange(len(names)), group), 1.0, 0.0) for group in space.moving}
@@ -138,7 +139,7 @@ def _certificate(problem: Problem, outcome: Outcome, weights: Floats, space: Spa
         region=space.region(),
         cell={names[k]: cells[names[group[0]]] for group in space.moving for k in group},
         boxes=outcome.boxes,
-        seconds=outcome.seconds,
+        seconds=clock.seconds,
         metric=problem.metric.signature,
         stopped=outcome.stopped,
         exact=bool(np.all(problem.table == np.rint(problem.table))),
