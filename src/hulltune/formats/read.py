@@ -20,12 +20,11 @@ from hulltune.data.joining import Piece, from_forests, joined, pieces_of
 from hulltune.data.matching import matched_aloud
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError, Note, unknown_name
-from hulltune.formats.builtin_features import add_builtin_features
-from hulltune.formats.extra_scores import read_column
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.forest_names import SentenceNames, member_of
 from hulltune.formats.forest_reading import read_forest_files
 from hulltune.formats.found_files import FoundFile, FoundFiles
+from hulltune.formats.further_features import add_builtin_features, read_column
 from hulltune.formats.jsonl import RECORDS, read_records
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.nemo import read_nemo

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
     elif any(match[1].strip() == "weight" for match in map(_SECTION.fullmatch, text.split("\n")) if match):
         weights = _from_moses(file, text)
     else:
-        weights = _from_lines(file, text)
+        weights = _from_lines(file, enumerate(text.split("\n"), start=1))
     if not weights:
         raise InputError(f"{file}: no weights in it; expected JSON, a [weight] section, or lines 'name value'")
     return weights
@@ -78,41 +78,34 @@ def _from_json(file: str, text: str) -> dict[str, float]:
 
 def _from_moses(file: str, text: str) -> dict[str, float]:
     """The weights of a Moses ini, named like features of lists: ``Name0= v v`` gives Name0_0 and Name0_1."""
-    weights: dict[str, float] = {}
+    lines = []
     inside = False
     for line, content in enumerate(text.split("\n"), start=1):
         section = _SECTION.fullmatch(content)
         if section:
             inside = section[1].strip() == "weight"
-            continue
-        content = content.partition("#")[0].strip()
-        if not inside or not content:
-            continue
-        name, equals, rest = content.rpartition("=")
-        values = rest.split()
-        if not equals or not name.strip() or not values:
-            raise InputError(f"{file}:{line}: got {shown(content)}; expected 'Name= value value …'")
-        for place, token in enumerate(values):
-            full = name.strip() if len(values) == 1 else f"{name.strip()}_{place}"
-            _set(weights, full, token, f"{file}:{line}")
-    return weights
+        elif inside:
+            name, equals, values = content.partition("#")[0].rpartition("=")
+            lines.append((line, f"{name.strip()}{equals} {values}"))
+    return _from_lines(file, lines, in_ini=True)
 
 
-def _from_lines(file: str, text: str) -> dict[str, float]:
+def _from_lines(file: str, lines: Iterable[tuple[int, str]], *, in_ini: bool = False) -> dict[str, float]:
     """The weights of lines, each with a name and a value. Of the dense weights of Moses, ``Name= v``, a name may have
-    several values, on one line or on several: Name_0, Name_1, … as in lists.
+    several values, on one line or (not in an ini) on several: Name_0, Name_1, … as in lists.
     """
     found: dict[str, list[float]] = {}
     repeatable: set[str] = set()
     places: dict[str, str] = {}
-    for line, content in enumerate(text.split("\n"), start=1):
+    for line, content in lines:
         content, where = content.strip(), f"{file}:{line}"
         if not content or content.startswith("#"):
             continue
         name, tokens, dense = _named_values(content)
-        if not name or (len(tokens) != 1 and not dense):
-            raise InputError(f"{where}: got {shown(content)}; expected 'name value' or 'name=value'")
-        if name not in found and dense:
+        if not name or not tokens or (len(tokens) != 1 and not dense) or (in_ini and "=" not in content):
+            expected = "'Name= value value …'" if in_ini else "'name value' or 'name=value'"
+            raise InputError(f"{where}: got {shown(content)}; expected {expected}")
+        if name not in found and dense and not in_ini:
             repeatable.add(name)
         elif name in found and not (dense and name in repeatable):
             raise InputError(f"{where}: a second weight for {name!r}")
@@ -142,13 +135,6 @@ def _named_values(content: str) -> tuple[str, list[str], bool]:
     if len(fields[0]) > 1 and fields[0].endswith("="):
         return fields[0].removesuffix("="), fields[1:], True
     return fields[0], fields[1:], False
-
-
-def _set(weights: dict[str, float], name: str, token: str, where: str) -> None:
-    value = _number(token, name, where)
-    if name in weights:
-        raise InputError(f"{where}: a second weight for {name!r}")
-    weights[name] = value
 
 
 def _number(token: str, name: str, where: str) -> float:
