@@ -51,7 +51,6 @@ case.run({method!r}); print(memory("VmHWM") - before)
 LATTICES = {2: (2, 2), 4: (2, 2), 6: (3, 2), 10: (4, 3), 20: (6, 3), 40: (8, 3)}
 PARSES = {2: 2, 3: 2, 4: 3, 6: 4, 8: 5, 12: 6}
 WHOLE_LINE = np.array([[-math.inf, math.inf]])
-NO_ROOM = np.empty(0)
 Floats = NDArray[np.float64]
 
 
@@ -83,7 +82,7 @@ class Case:
     def run(self, method: str, *, derivations: bool = False) -> tuple[Any, ...]:
         """The envelope by one method, as the kernel returns it."""
         return search_block(
-            self.scorer, (0, 1), self.scorer.weights, WHOLE_LINE, NO_ROOM, method=method, derivations=derivations
+            self.scorer, (0, 1), self.scorer.weights, WHOLE_LINE, method=method, derivations=derivations
         )
 
     def viterbi(self) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune import Corpus, Forest, Problem, line_search
+from hulltune import Corpus, Dataset, Forest, Problem, line_search
 from hulltune.metrics import Ask, Store, Unanswered, import_answers
 
 # The candidates of each source: a text, and the scores of a translation, a language and a length model.
@@ -76,10 +76,13 @@ def run(folder: Path) -> NDArray[np.float64]:
         for c in CANDIDATES.values()
     )
     with Store(folder / "ratings.sqlite") as store:
-        references: list[list[str]] = [[] for _ in SOURCES]
-        problem = Problem(
-            corpus, metric, references, sources=SOURCES, store=store, questions=folder / "questions.jsonl"
+        data = Dataset(
+            ids=range(len(corpus)),
+            corpus=corpus,
+            first_choices=np.zeros(len(corpus), dtype=np.int64),
+            sources=tuple(SOURCES),
         )
+        problem = Problem.of(data, metric, store=store, questions=folder / "questions.jsonl")
         weights = np.array([1.0, 0.0, 0.0])
         for feature in FEATURES[1:]:
             found = line_search(problem, weights, {feature: 1.0}, interval=(0.0, np.inf))

@@ -14,7 +14,7 @@ from hulltune.kernels.load.jit import _Operation
 from hulltune.kernels.scores import exact
 from hulltune.kernels.simd import simd
 from hulltune.kernels.simd.simd import LANES
-from hulltune.kernels.surfaces.surface import changes, sweep
+from hulltune.surface import ErrorSurface
 
 grid_integers = st.integers(-(2**53), 2**53).map(float)
 
@@ -70,9 +70,6 @@ def test_first_points_ascend_from_end_to_end(low: float, width: float) -> None:
 def test_changes_that_cancel_out_leave_no_breakpoint() -> None:
     table = np.array([[1], [2]])
     offsets, lefts, rows = np.array([0, 2, 4]), np.array([-np.inf, 1.0, -np.inf, 1.0]), np.array([0, 1, 1, 0])
-    places, segments = changes(offsets, lefts, rows)
-    assert places.tolist() == [1.0, 1.0]
-    breakpoints, totals, reached = sweep(offsets, rows, table, places, segments, np.argsort(places))
-    assert reached == 5.0
-    assert breakpoints.tolist() == []
-    assert totals.tolist() == [[3]]
+    surface = ErrorSurface.from_rows(offsets, lefts, rows, table)
+    assert surface.breakpoints.tolist() == []
+    assert surface.statistics.tolist() == [[3]]

@@ -37,16 +37,14 @@ if TYPE_CHECKING:
         Coordinate,
         GradientClimb,
         LineCma,
-        LineSearch,
         Policy,
         Powell,
         Problem,
-        line_search,
-        prune,
     )
     from hulltune.surface import ErrorSurface
     from hulltune.tuning import (
         Comparison,
+        LineSearch,
         MetricPlane,
         MetricSurface,
         Pick,
@@ -57,8 +55,10 @@ if TYPE_CHECKING:
         best_reachable,
         compare,
         count_errors,
+        line_search,
         metric_plane,
         metric_surface,
+        prune,
         rerank,
         score,
         tune,

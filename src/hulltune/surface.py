@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.errors import InputError
+from hulltune.kernels.surfaces.rough_kinds import UNKNOWN
+from hulltune.kernels.surfaces.sweep import OutputRows, Segments, Wanted, sweep
 from hulltune.wording import counted
 
 LARGEST_SUM = 2.0**62
@@ -89,40 +91,44 @@ class ErrorSurface:
         """Build a surface from packed segments: those of sentence i are ``offsets[i]`` up to ``offsets[i + 1]``, and
         segment j has the statistics ``table[rows[j]]`` from ``lefts[j]`` on.
 
-        One sort of the places where a row changes, then running sums: O(n log n) for n segments.
+        The readable statement of kernels/surfaces/sweep.py, for statistics of any type. O(n log n) for n segments.
         """
-        from hulltune.kernels.surfaces import surface as kernel
-
         rows, table = _exactly_summable(offsets, rows, table)
-        places, segments = kernel.changes(offsets, lefts, rows)
-        breakpoints, totals, reached = kernel.sweep(offsets, rows, table, places, segments, np.argsort(places))
-        if table.dtype == np.int64 and reached > LARGEST_SUM:
-            raise InputError("statistics: sums exceed 2^62 and would not stay exact integers; use smaller units")
-        return ErrorSurface(breakpoints=breakpoints, statistics=totals)
+        firsts = offsets[:-1][np.diff(offsets) > 0]
+        changing = np.append(False, rows[1:] != rows[:-1])[: len(rows)]
+        changing[firsts] = False
+        segments = np.flatnonzero(changing)
+        segments = segments[np.argsort(lefts[segments], kind="stable")]
+        changes = table[rows[segments]] - table[rows[segments - 1]]
+        if table.dtype == np.int64:
+            reached = np.abs(table[rows[firsts]].astype(np.float64)).sum() + np.abs(changes.astype(np.float64)).sum()
+            if reached > LARGEST_SUM:
+                raise InputError("statistics: sums exceed 2^62 and would not stay exact integers; use smaller units")
+        totals = np.cumsum(np.concatenate([table[rows[firsts]].sum(axis=0)[None], changes]), axis=0)
+        places = lefts[segments]
+        # Changes at one place count together, and those that cancel out are left out.
+        last = np.append(places[1:] != places[:-1], True)[: len(places)]
+        breakpoints, totals = places[last], totals[np.append(True, last)]
+        kept = np.any(totals[1:] != totals[:-1], axis=1)
+        return ErrorSurface(breakpoints=breakpoints[kept], statistics=totals[np.append(True, kept)])
 
     @staticmethod
-    def along(
-        low: float,
-        lefts: Floats,
-        outputs: Int32s,
-        row_of: Int64s,
-        other_rows: Int64s,
-        table: NDArray[Any],
-        compact: Int32s | None,
-    ) -> ErrorSurface:
+    def along(low: float, lefts: Floats, outputs: Int32s, rows: OutputRows, table: NDArray[Any]) -> ErrorSurface:
         """Build a surface from packed segments, where the first segment of each sentence begins at ``low``.
 
-        Segment j has the statistics ``table[row_of[outputs[j]]]`` from ``lefts[j]`` on; ``other_rows`` are the rows of
-        further sentences, with one segment each. ``compact`` is the table in 32 bits, if sums fit (see Memory.compact):
-        the result is the same, in a third of the time. O(n) for the n segments of a typical line search.
+        Segment j has the statistics ``table[rows.row_of[outputs[j]]]`` from ``lefts[j]`` on. If sums fit into 32 bits
+        (then ``rows`` have a table, too), it takes O(n) for the n segments of a typical line search.
         """
-        if compact is not None:
-            from hulltune.kernels.surfaces.line_surface import line_surface
-
-            return ErrorSurface(*line_surface(lefts, outputs, row_of, low, other_rows, compact, table.shape[1]))
-        offsets = np.append(np.flatnonzero(lefts == low), len(lefts) + np.arange(len(other_rows) + 1))
-        rows = np.concatenate([row_of[outputs], other_rows])
-        return ErrorSurface.from_rows(offsets, np.concatenate([lefts, np.full(len(other_rows), low)]), rows, table)
+        if rows.table.size:
+            everything = Wanted(UNKNOWN, np.empty(0), np.full(1, -np.inf), False)
+            segments = Segments(lefts, outputs, np.zeros(1, dtype=np.int64), np.array([len(lefts)]))
+            ends, no_points = np.array([[low, np.inf]]), np.empty((1, 0))
+            _, starts, *_, statistics, _ = sweep(segments, rows, ends, np.zeros(1), everything, no_points)
+            return ErrorSurface(starts[1:], statistics)
+        others = rows.others
+        offsets = np.append(np.flatnonzero(lefts == low), len(lefts) + np.arange(len(others) + 1))
+        of_segments = np.concatenate([rows.row_of[outputs], others])
+        return ErrorSurface.from_rows(offsets, np.concatenate([lefts, np.full(len(others), low)]), of_segments, table)
 
     def at(self, eta: float) -> NDArray[Any]:
         """The corpus statistics at η; at a breakpoint, the statistics to its right."""

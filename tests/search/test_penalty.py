@@ -61,12 +61,19 @@ def test_no_point_of_a_grid_is_better_than_the_chosen_one(given_: tuple[int, str
     origin[0] = reference[0] = 0.5
     penalty = Penalty.of(strength, compiled, units, reference if near or not fixed else np.zeros(3))
     assert penalty.angle is not fixed
-    problem = plain.penalised(penalty)
-    current = problem.loss(origin)
-    assert current == pytest.approx(plain.loss(origin) + slow_penalty(penalty, origin))
+    assert penalty(origin) == pytest.approx(slow_penalty(penalty, origin))
+    current = plain.loss(origin) + penalty(origin)
     directions, points = rng.normal(size=(5, 3)), np.sort(rng.normal(size=(5, 4)), axis=1)
     found = search_lines(
-        problem, origin, current, directions, compiled, Policy(), points=points, workers=Workers(threads)
+        plain,
+        origin,
+        current,
+        directions,
+        compiled,
+        Policy(),
+        penalty=penalty,
+        points=points,
+        workers=Workers(threads),
     )
     intervals, _ = compiled.intervals(origin, found.directions)
     for line, direction in enumerate(found.directions):
@@ -82,7 +89,9 @@ def test_no_point_of_a_grid_is_better_than_the_chosen_one(given_: tuple[int, str
         chosen, eta = float(found.losses[line]), float(found.etas[line])
         if eta != 0.0:
             assert chosen == pytest.approx(value(eta), abs=1e-9)
-            assert chosen == pytest.approx(problem.loss(origin + eta * direction), abs=1e-9)
+            assert chosen == pytest.approx(
+                plain.loss(origin + eta * direction) + penalty(origin + eta * direction), abs=1e-9
+            )
             assert chosen < current
         else:
             assert chosen == current

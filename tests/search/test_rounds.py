@@ -12,19 +12,20 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hulltune import Constraints, Corpus, Forest
-from hulltune.kernels.surfaces.line_minima import line_minima
-from hulltune.kernels.surfaces.steps import choose_step
+from hulltune.kernels.surfaces.steps import Intervals, choose_steps, intervals_between
+from hulltune.kernels.surfaces.sweep import OutputRows, Segments, Wanted, sweep
 from hulltune.metrics import get_metric
 from hulltune.metrics.base import Metric
 from hulltune.metrics.bleu import Bleu
 from hulltune.metrics.memory import CompactTable
 from hulltune.names import POLICIES
 from hulltune.search import problem as problem_module
-from hulltune.search.policies import Policy, choose
+from hulltune.search.policies import Policy, smooth
 from hulltune.search.problem import Problem
 from hulltune.search.steps import Round, search_lines
 from hulltune.threads import Workers
 from tests.search.function_metric import FunctionMetric
+from tests.search.readable_steps import choose
 from tests.strategies import counts, forests, lists, reals, values, vectors
 
 WIDTH = 3
@@ -163,46 +164,54 @@ def test_directions_without_room_have_no_line() -> None:
     assert (len(none), none.gains().tolist(), list(none)) == (0, [], [])
 
 
+near = st.integers(0, 3).map(lambda k: k * 2.0**-52)
+places = st.lists(st.floats(-100, 100) | st.builds(lambda at, by: at * (1.0 + by), st.sampled_from([1.0, -3.0]), near))
+
+
 @given(
-    st.lists(st.floats(-100, 100), max_size=12, unique=True).map(sorted),
+    places.map(lambda some: sorted(set(some))),
     st.data(),
     st.sampled_from(POLICIES),
+    st.sampled_from(["none", "min", "mean"]),
     st.tuples(st.just(-math.inf) | st.floats(-300, -101), st.just(math.inf) | st.floats(101, 300)),
     st.floats(0.01, 100.0),
+    st.sampled_from([math.inf, 1.0, 2.0]),
 )
-def test_choosing_among_the_best_is_choosing(
-    breakpoints: list[float], data: st.DataObject, name: str, interval: tuple[float, float], scale: float
+def test_the_rule_is_the_readable_one(
+    breakpoints: list[float],
+    data: st.DataObject,
+    name: str,
+    smoothing: str,
+    interval: tuple[float, float],
+    scale: float,
+    current: float,
 ) -> None:
-    losses = np.array(data.draw(st.lists(counts, min_size=len(breakpoints) + 1, max_size=len(breakpoints) + 1)))
-    points = np.array(breakpoints)
-    best = np.flatnonzero(losses == losses.min())
-    sure, eta, left, right = choose_step(points, best, *interval, scale, POLICIES.index(name))
-    if sure:
-        step = choose(points, losses, policy=Policy(name), interval=interval, current_loss=math.inf, scale=scale)
-        assert (eta, left, right) == (step.eta, step.left, step.right)
-
-
-def test_choosing_quickly_is_the_rule() -> None:
-    points = np.array([-2.0, -1.0, 1.0, 4.0])
-    sure, _, left, right = choose_step(points, np.array([0, 1, 3]), -math.inf, math.inf, 1.0, 0)
-    assert sure
-    assert (left, right) == (-math.inf, -1.0)  # as near to 0 as the other, and before it
-    sliver = np.array([1.0, 1.0 + 2.0**-52, 2.0])
-    assert not choose_step(sliver, np.array([0, 2]), -math.inf, math.inf, 1.0, 0)[0]
+    """Slivers among the intervals change neither the point nor the ends around it."""
+    points, size = np.array(breakpoints), len(breakpoints) + 1
+    losses = np.array(data.draw(st.lists(st.sampled_from([0.0, 1.0, 2.0]), min_size=size, max_size=size)))
+    policy = Policy(name, smoothing=smoothing)
+    smoothed = smooth(losses, smoothing, policy.window)
+    here = int(np.searchsorted(points, 0.0, side="right"))
+    own = current if smoothing == "none" else float(smoothed[here])
+    intervals = Intervals(*intervals_between(points, *interval, scale))
+    etas, chosen, around = choose_steps(intervals, smoothed, np.array([own]), np.array([scale]), POLICIES.index(name))
+    step = choose(points, losses, policy=policy, interval=interval, current_loss=current, scale=scale)
+    if chosen[0] < 0:
+        assert (step.eta, step.loss) == (0.0, current)
+    else:
+        assert (etas[0], losses[chosen[0]], *around[0]) == (step.eta, step.loss, step.left, step.right)
 
 
 @pytest.mark.parametrize("points", [[], [0.5], [-1.0]])
 @pytest.mark.parametrize("scale", [9e307, 1.7e308])
 def test_steps_along_unbounded_intervals_are_finite(points: list[float], scale: float) -> None:
     """Two steps of the largest scale beyond the last breakpoint would be no double any more."""
-    at, losses, everywhere = np.array(points), np.array([1.0] * len(points) + [0.0]), (-math.inf, math.inf)
-    for name in POLICIES:
-        with np.errstate(over="raise"):
-            step = choose(at, losses, policy=Policy(name), interval=everywhere, current_loss=1.0, scale=scale)
-        sure, eta, _, _ = choose_step(at, np.array([len(points)]), *everywhere, scale, POLICIES.index(name))
-        assert sure
-        assert eta == step.eta
-        assert math.isfinite(eta)
+    losses = np.array([1.0] * len(points) + [0.0])
+    intervals = Intervals(*intervals_between(np.array(points), -math.inf, math.inf, scale))
+    for policy in range(len(POLICIES)):
+        etas, chosen, _ = choose_steps(intervals, losses, np.ones(1), np.array([scale]), policy)
+        assert chosen.tolist() == [len(points)]
+        assert math.isfinite(etas[0])
 
 
 rows_of_bleu = st.lists(
@@ -224,12 +233,11 @@ def test_no_best_row_of_bleu_is_passed_over(
     table, rough, count = CompactTable(1).of(statistics), metric.rough, len(rows)
     assert table is not None
     lefts = np.concatenate([[-math.inf], np.arange(1.0, count)])
-    _, _, found, kept = line_minima(
-        lefts, np.arange(count, dtype=np.int32), np.array([0]), np.array([count]), np.array([-math.inf]),
-        np.arange(count), np.empty(0, dtype=np.int64), table, 10, rough.kind, rough.numbers,
-        rough.value(np.array([below]), 10), True,
-        np.empty((1, 0)), np.empty((1, count)), np.empty(1, dtype=np.int64), np.empty(0, dtype=np.int64),
-    )  # fmt: skip
+    segments = Segments(lefts, np.arange(count, dtype=np.int32), np.array([0]), np.array([count]))
+    output_rows = OutputRows(np.arange(count), np.empty(0, dtype=np.int64), table, 10)
+    wanted = Wanted(rough.kind, rough.numbers, rough.value(np.array([below]), 10), True)
+    everywhere = np.array([[-math.inf, math.inf]])
+    _, _, _, found, _, kept, _ = sweep(segments, output_rows, everywhere, np.ones(1), wanted, np.empty((1, 0)))
     np.testing.assert_array_equal(kept, statistics[found])
     if losses.min() < below:
         assert set(np.flatnonzero(losses == losses.min())) <= set(found)

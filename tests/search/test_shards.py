@@ -16,7 +16,7 @@ from hulltune.data.features import DenseFeatures
 from hulltune.lines.compute import decode
 from hulltune.metrics import get_metric
 from hulltune.metrics.memory import CompactTable
-from hulltune.search.problem import Line, Problem
+from hulltune.search.problem import NO_TABLE, Line, Problem, _line
 from hulltune.search.shards import Shard, cut
 from hulltune.surface import ErrorSurface
 from hulltune.threads import Workers
@@ -48,9 +48,8 @@ def whole(problem: Problem) -> Shard:
 
 def slow_surface(problem: Problem, line: Line) -> ErrorSurface:
     """The surface without the table of 32 bits."""
-    others = problem._empty_rows[problem._empty_rows >= 0]
-    row_of = problem.memory.row_of(line.outputs)
-    return ErrorSurface.along(line.low, line.lefts, line.outputs, row_of, others, problem.table, None)
+    rows = problem._output_rows()._replace(table=NO_TABLE)
+    return ErrorSurface.along(line.low, line.lefts, line.outputs, rows, problem.table)
 
 
 def assert_surfaces_agree(problem: Problem, origin: Any, directions: Any, intervals: Any, threads: int = 1) -> bool:
@@ -67,8 +66,9 @@ def assert_surfaces_agree(problem: Problem, origin: Any, directions: Any, interv
             np.int32
         )
         if fast is not None:
-            np.testing.assert_array_equal(fast.lefts[number], lefts)
-            np.testing.assert_array_equal(fast.outputs[number], outputs)
+            own = _line(fast, intervals, number)
+            np.testing.assert_array_equal(own.lefts, lefts)
+            np.testing.assert_array_equal(own.outputs, outputs)
         slow = slow_surface(problem, Line(intervals[number, 0], lefts, outputs))
         np.testing.assert_array_equal(surface.breakpoints, slow.breakpoints)
         assert np.all(np.diff(surface.breakpoints) > 0)

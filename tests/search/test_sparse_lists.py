@@ -18,6 +18,7 @@ from hulltune.data.features import SparseFeatures
 from hulltune.data.forest import Forest
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.directions import feature_units
+from hulltune.search.problem import _line
 from hulltune.search.shards import Sentences
 from tests.search.test_shards import corpora, problem_of, whole
 from tests.strategies import counts, values, vectors
@@ -54,10 +55,11 @@ def assert_same_answers(dense: Corpus, origin: Any, directions: Any, interval: t
     assert_equal([feature_units(corpus) for corpus in (dense, sparse)])
     shards = [whole(problem_of(corpus)) for corpus in (dense, sparse)]
     assert_equal([shard.winners(weights[0]) for shard in shards])
-    changes = [shard.changes(weights, intervals) for shard in shards]
+    segments = [shard.segments(weights, intervals) for shard in shards]
     for number in range(len(directions)):
-        assert_equal([each.lefts[number] for each in changes])
-        assert_equal([each.outputs[number] for each in changes])
+        lines = [_line(each, intervals, number) for each in segments]
+        assert_equal([line.lefts for line in lines])
+        assert_equal([line.outputs for line in lines])
     fast = [shard._list_lines(weights, intervals) is None for shard in shards]
     assert fast[0] == fast[1]
     assert_equal([decode(corpus, weights[0]).derivation_edges for corpus in (dense, sparse)])

@@ -11,8 +11,8 @@ What is where:
 - forests/: envelopes (many), hull and lanes (the two methods), graph (order of nodes); other passes: inside,
   inside_hull, marginals, kbest, kbest_pool, sampling, derivations, depths
 - outputs/: output, nearest_output, texts (of candidates)
-- surfaces/: from envelopes to the next step: joining, surface, line_surface, rows, line_minima, bins, rough_kinds,
-  steps, step_limits
+- surfaces/: from envelopes to the next step: sweep (sums of statistics along lines), steps (the rule), rows (of
+  outputs), rough_kinds, step_limits
 - certify/: certified search: choices, winners
 - metrics/: packed, tokens, ngrams, edits, ter, scores
 - reading/: lists: moses; lattices: fst_binary, fst_text, slf; what readers share:

@@ -121,21 +121,23 @@ def envelopes(
     scorer = EdgeScorer(corpus) if scorer is None else scorer
     workers = Workers(threads)
     scorer.prepare(workers=workers)
-    workplace = threading.local()
 
     def search(block: Block) -> Answer:
-        if not hasattr(workplace, "room"):
-            workplace.room = room_for_scores()
-        return search_block(scorer, block, weights, intervals, workplace.room, method=method, derivations=derivations)
+        return search_block(scorer, block, weights, intervals, method=method, derivations=derivations)
 
     blocks = blocks_of(corpus, len(weights), workers.count, by_kind=method == "auto")
     parts = workers.map(search, blocks)
     return _gather(corpus, intervals, parts, derivations or bool(np.all(np.diff(corpus.node_offsets) == 1)))
 
 
-def room_for_scores() -> Floats:
-    """Memory for the edge scores of a block, for one block after the other: fresh memory costs as much as scoring."""
-    return np.empty(2 * BLOCK_SCORES)
+class _Scratch(threading.local):
+    """Memory of each thread for the scores of one block after the other: fresh memory costs as much as scoring."""
+
+    def __init__(self) -> None:
+        self.scores = np.empty(2 * BLOCK_SCORES)
+
+
+_scratch = _Scratch()
 
 
 def search_block(
@@ -143,7 +145,6 @@ def search_block(
     block: Block,
     weights: Floats,
     intervals: Floats,
-    room: Floats,
     *,
     method: str = "auto",
     derivations: bool = True,
@@ -160,7 +161,7 @@ def search_block(
         if found is not None:
             return found
         method = "lanes"
-    scores, exponents = scorer.scores(first, last, weights, room)
+    scores, exponents = scorer.scores(first, last, weights, _scratch.scores)
     from hulltune.kernels.forests.envelopes import envelopes as forest_envelopes
 
     try:
@@ -182,8 +183,7 @@ def _search_lists(scorer: EdgeScorer, block: Block, weights: Floats, intervals: 
 
     lists, edges, (first, last) = scorer.list_features, scorer.corpus.sentence_edges, block
     if np.any(weights[1:]):
-        empty = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)
-        ordinary, counts, lefts, best = lines.list_lines(lists, edges, first, last, weights, intervals, *empty)
+        ordinary, counts, lefts, best = lines.list_lines(lists, edges, first, last, weights, intervals)
     else:  # decoding needs no ranks
         ordinary, one = winners.list_winners(lists, edges, first, last, weights[0])
         best = np.tile(one[one >= 0], (len(intervals), 1))

@@ -5,12 +5,10 @@ from hulltune.search.climb import Climb
 from hulltune.search.constraints import Constraints
 from hulltune.search.coordinate import Coordinate
 from hulltune.search.gradient import GradientClimb
-from hulltune.search.line import LineSearch, line_search
 from hulltune.search.line_cma import LineCma
 from hulltune.search.policies import Policy
 from hulltune.search.powell import Powell
 from hulltune.search.problem import Problem
-from hulltune.search.pruning import EnvelopeShare, Pruning, prune
 from hulltune.search.strategy import Strategy
 
 __all__ = [
@@ -18,15 +16,10 @@ __all__ = [
     "Climb",
     "Constraints",
     "Coordinate",
-    "EnvelopeShare",
     "GradientClimb",
     "LineCma",
-    "LineSearch",
     "Policy",
     "Powell",
     "Problem",
-    "Pruning",
     "Strategy",
-    "line_search",
-    "prune",
 ]

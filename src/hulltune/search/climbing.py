@@ -157,7 +157,7 @@ class Climber:
         setting = self.setting
         return search_lines(
             setting.problem, origin, loss, lines, setting.constraints, self.policy,
-            reach=setting.reach, within=within, points=points, workers=self.workers,
+            penalty=setting.penalty, reach=setting.reach, within=within, points=points, workers=self.workers,
         )  # fmt: skip
 
     def confirmed(self, searched: Round, position: Position) -> Position:
@@ -173,7 +173,8 @@ class Climber:
         return position
 
     def _loss(self, weights: Floats) -> float:
-        return self.setting.problem.loss(weights, workers=self.workers)
+        loss = self.setting.problem.loss(weights, workers=self.workers)
+        return loss if self.setting.penalty is None else loss + self.setting.penalty(weights)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from copy import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +18,17 @@ from hulltune.data.features import DenseFeatures, Features, gather_rows
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
 from hulltune.kernels.surfaces.rough_kinds import UNKNOWN
+from hulltune.kernels.surfaces.steps import Intervals
+from hulltune.kernels.surfaces.sweep import OutputRows, Segments, Wanted
 from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
-from hulltune.metrics.base import Known, Metric, References
+from hulltune.metrics.base import Known, Metric, References, Rough
 from hulltune.metrics.memory import Memory
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
 from hulltune.search.directions import some_axes
 from hulltune.search.outputs import Outputs
-from hulltune.search.penalty import Penalty
-from hulltune.search.shards import WHOLE_LINE, Changes, Derivations, Room, Sentences, Shard, cut, joined, lines_in_parts
+from hulltune.search.shards import WHOLE_LINE, Derivations, Sentences, Shard, cut, joined, lines_in_parts
 from hulltune.surface import ErrorSurface
 from hulltune.threads import ALONE, Workers
 from hulltune.wording import counted
@@ -40,7 +39,7 @@ LEAST_SUMMED = 512
 """The fewest sentences whose statistics are added up as one part of the work."""
 MOST_ROWS = 1 << 18
 """The most rows of statistics whose losses are asked for at once, where a rough loss does not choose among them."""
-NOTHING = np.zeros(1, dtype=np.int64)
+NO_TABLE = np.empty(0, dtype=np.int32)
 CUTS = 4
 """Shards of forests for each thread: sentences differ in work, and a thread that is done takes the next shard."""
 
@@ -78,21 +77,19 @@ class Line:
         return places
 
 
-@dataclass(frozen=True, eq=False)
-class Minima:
-    """The intervals of many lines that may have the smallest loss: those of line d are ``offsets[d]`` to
-    ``offsets[d + 1]``. The others have a larger loss, or none that is small enough.
-    """
+class Part(NamedTuple):
+    """Some sentences of a corpus: their numbers there, and the rows of their empty outputs (see Problem.empty_rows)."""
 
-    breakpoints: Floats
-    """A row for each line; it has the first ``counts[d]`` numbers of its row."""
-    counts: Int64s
-    offsets: Int64s
-    numbers: Int64s
-    """The number of each interval on its line, in order; interval i lies to the left of breakpoint i."""
+    names: Int64s
+    empty_rows: Int64s
+
+
+class Swept(NamedTuple):
+    """Intervals of many lines, the loss on each of them, and the losses at the points asked for, a row of each line."""
+
+    intervals: Intervals
     losses: Floats
     sampled: Floats
-    """The losses at the points asked for, a row for each line."""
 
 
 class Problem:
@@ -117,16 +114,16 @@ class Problem:
         metric: Metric,
         references: References,
         *,
-        sources: Sequence[str] | None = None,
         first_choices: Int64s | None = None,
         outputs: Outputs | None = None,
-        store: Store | None = None,
-        questions: str | Path | None = None,
-        known: Known | None = None,
+        memory: Memory | None = None,
+        dataset: Dataset | None = None,
+        part: Part | None = None,
     ) -> None:
         """Make a problem. ``first_choices`` has, for a list, the edge (within its sentence) that its decoder puts
         first, and −1 for a forest; by default the first edge of every list. ``outputs`` may be shared with a problem
-        over the same corpus.
+        over the same corpus, and so may the ``memory`` of the metric's statistics if the metric is the same. ``part``
+        says which sentences of ``outputs.corpus`` are searched; by default all.
         """
         if len(references) != len(corpus):
             raise InputError(
@@ -135,19 +132,15 @@ class Problem:
             )
         self.metric = metric
         self.references = references
-        self.dataset: Dataset | None = None
+        self.dataset = dataset
         """The dataset that the problem was made of, if it was: its ids, sources and files."""
         self.outputs = Outputs(corpus) if outputs is None else outputs
-        self.memory = Memory(
-            metric, references, sources, outputs=self.outputs, store=store, questions=questions, known=known
-        )
-        self._sentences = Sentences(corpus, self.outputs, np.arange(len(corpus), dtype=np.int64))
+        self.memory = Memory(metric, references, outputs=self.outputs) if memory is None else memory
+        names = np.arange(len(corpus), dtype=np.int64) if part is None else part.names
+        self._sentences = Sentences(corpus, self.outputs, names)
         self._first_choices = _first_edges(corpus) if first_choices is None else first_choices
-        self._empty_rows = self._rows_of_empty()
+        self._empty_rows = self._rows_of_empty() if part is None else part.empty_rows
         self._shards: dict[int, list[Shard]] = {}
-        self._rooms: list[Floats] = []
-        self._line_rooms: list[Room] = []
-        self.penalty: Penalty | None = None
 
     @staticmethod
     def of(
@@ -167,19 +160,21 @@ class Problem:
             raise InputError("no references: the dataset carries none; give some, or see Dataset.matched")
         dataset = dataset.with_qualities(metric.reads)
         sources = dataset.sources
-        problem = Problem(
-            dataset.corpus,
+        references = dataset.references or ((),) * len(dataset)
+        outputs = Outputs(dataset.corpus) if outputs is None else outputs
+        memory = Memory(
             metric,
-            dataset.references or ((),) * len(dataset),
-            sources=None if sources is None or not any(sources) else [source or "" for source in sources],
-            first_choices=dataset.first_choices,
+            references,
+            None if sources is None or not any(sources) else [source or "" for source in sources],
             outputs=outputs,
             store=store,
             questions=questions,
             known=Known(dataset.ids, dataset.qualities),
         )
-        problem.dataset = dataset
-        return problem
+        return Problem(
+            dataset.corpus, metric, references,
+            first_choices=dataset.first_choices, outputs=outputs, memory=memory, dataset=dataset,
+        )  # fmt: skip
 
     @property
     def corpus(self) -> Corpus:
@@ -230,7 +225,7 @@ class Problem:
 
     def total(self, weights: Weights, *, workers: Workers = ALONE) -> NDArray[Any]:
         """The summed statistics of the winners under ``weights``."""
-        from hulltune.kernels.surfaces.surface import total_of_rows
+        from hulltune.kernels.surfaces.rows import total_of_rows
 
         outputs = self._winners(weights, workers)
         row_of = self.memory.row_of(outputs[outputs >= 0], workers=workers)
@@ -252,141 +247,122 @@ class Problem:
         return float(self.metric.score(self.total(weights, workers=workers)))
 
     def loss(self, weights: Weights, *, workers: Workers = ALONE) -> float:
-        """The loss of the winners under ``weights``, with the penalty of these weights if there is one."""
-        vector = feature_vector(weights, self.feature_names, "weights")
-        loss = float(self.metric.loss(self.total(vector, workers=workers)))
-        return loss if self.penalty is None else loss + self.penalty(vector)
-
-    def penalised(self, penalty: Penalty) -> Problem:
-        """The problem with a penalty on weights; all else is shared with this one."""
-        part = copy(self)
-        part.penalty = penalty
-        return part
+        """The loss of the winners under ``weights``."""
+        return float(self.metric.loss(self.total(weights, workers=workers)))
 
     # Lines.
 
     def search(self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE) -> list[Line]:
         """The winning outputs along several directions, each within its interval."""
-        found = workers.map(lambda shard: shard.changes(np.vstack([origin, directions]), intervals), self._cut(workers))
-        return _lines(joined(found, workers, []), intervals)
+        segments = self.segments(origin, directions, intervals, workers=workers)
+        return [_line(segments, intervals, number) for number in range(len(intervals))]
 
     def surface(self, line: Line) -> ErrorSurface:
         """The error surface along a line: the statistics of the corpus on every interval of it."""
-        row_of = self.memory.row_of(line.outputs)
-        others = self.empty_rows
-        compact = self.memory.compact()  # after the rows were asked for: the table may have grown
-        return ErrorSurface.along(line.low, line.lefts, line.outputs, row_of, others, self.table, compact)
+        self.memory.row_of(line.outputs)
+        return ErrorSurface.along(line.low, line.lefts, line.outputs, self._output_rows(), self.table)
 
     def surfaces(
         self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE
     ) -> list[ErrorSurface]:
-        """The error surfaces along several directions, each within its interval; see ``changes``."""
-        with self.changes(origin, directions, intervals, workers=workers) as changes:
-            self.learn(changes, workers)
-            self.memory.compact(workers=workers)  # before the lines, each of which needs it
-            return workers.map(self.surface, _lines(changes, intervals))
+        """The error surfaces along several directions, each within its interval."""
+        segments = self.segments(origin, directions, intervals, workers=workers)
+        self.learn(segments, workers)
+        self.memory.compact(workers=workers)  # before the lines, each of which needs it
+        return workers.map(self.surface, [_line(segments, intervals, number) for number in range(len(intervals))])
 
-    @contextmanager
-    def changes(
-        self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE
-    ) -> Iterator[Changes]:
-        """The winning outputs along several directions, as packed arrays, whose memory is used again afterwards."""
-        shards = self._cut(workers)
-        found = workers.map(lambda shard: shard.changes(np.vstack([origin, directions]), intervals), shards)
-        whole = joined(found, workers, self._line_rooms)
-        yield whole
-        for shard, changes in zip(shards, found, strict=True):
-            shard.release(changes)
-        if whole.room is not None and whole is not found[0]:
-            self._line_rooms.append(whole.room)
+    def segments(self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE) -> Segments:
+        """The winning outputs along several directions, each within its interval, as packed arrays."""
+        weights = np.vstack([origin, directions])
+        found = workers.map(lambda shard: shard.segments(weights, intervals), self._cut(workers))
+        return joined(found, workers)
 
-    def minima(
+    def sweep(
         self,
-        changes: Changes,
-        intervals: Floats,
+        segments: Segments,
+        bounds: Floats,
+        scales: Floats,
         below: Floats,
+        points: Floats,
         *,
-        only_best: bool = True,
-        points: Floats | None = None,
+        keep: Literal["best", "below", "all"] = "best",
         workers: Workers = ALONE,
-    ) -> Minima | None:
-        """The intervals of all lines that may have the smallest loss, if it is not above that of ``below`` for the
-        line, with their losses (unless ``only_best``, all intervals whose losses are not above it);
-        and the losses at the ``points`` of each line, which increase. None if statistics are no small whole numbers.
+    ) -> Swept:
+        """Intervals of all lines with their losses, and the losses at the ``points`` of each line, which increase.
 
-        The metric is asked for the losses of few intervals.
+        "best" are those that may have the smallest loss of their line, if it is not above that of ``below`` for the
+        line; "below" are all whose losses are not above it; others may be among them. The metric is asked for the
+        losses of few intervals. Statistics that are no small whole numbers are swept line by line, and all are kept.
         """
-        from hulltune.kernels.surfaces.line_minima import line_minima
+        from hulltune.kernels.surfaces.sweep import sweep
 
-        row_of = self.learn(changes, workers)
-        compact = self.memory.compact(workers=workers)  # after the rows were asked for: the table may have grown
-        if compact is None:
-            return None
-        lines, width, rough = len(intervals), self.table.shape[1], self.metric.rough
-        points = np.empty((lines, 0)) if points is None else points
-        sizes = changes.ends - changes.begins
-        breakpoints, counts = self._room_for(lines, int(sizes.max(initial=0))), np.empty(lines, dtype=np.int64)
-        sampled = np.empty((lines, points.shape[1] * width), dtype=np.int64)
-        others = self.empty_rows
-        least = rough.value(below, width)
-
+        self.learn(segments, workers)
+        rows = self._output_rows(workers)
+        if not rows.table.size:
+            return self._swept_one_by_one(segments, bounds, scales, points, workers)
+        rough = Rough() if keep == "all" else self.metric.rough
+        wanted = Wanted(rough.kind, rough.numbers, rough.value(below, rows.width), keep == "best")
         # The metric is asked once for all lines, unless there are so many intervals that threads should share them.
-        many = rough.kind == UNKNOWN or not only_best
+        many = rough.kind == UNKNOWN or keep == "below"
 
-        def minima_of(part: slice) -> tuple[Int64s, Int64s, NDArray[Any]]:
-            _, offsets, numbers, statistics = line_minima(
-                changes.all_lefts, changes.all_outputs, changes.begins[part], changes.ends[part],
-                intervals[part, 0].copy(), row_of, others, compact, width, rough.kind, rough.numbers, least[part],
-                only_best, points[part], breakpoints[part], counts[part], sampled[part].reshape(-1),
+        def sweep_some(part: slice) -> tuple[Any, ...]:
+            *intervals, statistics, at_points = sweep(
+                segments._replace(begins=segments.begins[part], ends=segments.ends[part]), rows,
+                bounds[part], scales[part], wanted._replace(least=wanted.least[part]), points[part],
             )  # fmt: skip
-            return np.diff(offsets), numbers, self.metric.losses(statistics) if many else statistics
+            return *intervals, self.metric.losses(statistics) if many else statistics, at_points
 
+        sizes = segments.ends - segments.begins
         parts = lines_in_parts(sizes, workers.count, MOST_ROWS if rough.kind == UNKNOWN else None)
-        found = zip(*workers.map(minima_of, parts), strict=True)
-        sizes, numbers, values = map(np.concatenate, found)
-        at_points = sampled.reshape(-1, width)
+        *intervals, of_parts, at_points_of_parts = zip(*workers.map(sweep_some, parts), strict=True)
+        values, at_points = np.concatenate(of_parts), np.concatenate(at_points_of_parts)
         losses = self.metric.losses(at_points if many else np.concatenate([values, at_points]))
         inside = len(losses) - len(at_points)
-        return Minima(
-            breakpoints=breakpoints,
-            counts=counts,
-            offsets=np.concatenate([NOTHING, np.cumsum(sizes)]),
-            numbers=numbers,
-            losses=values if many else losses[:inside],
-            sampled=losses[inside:].reshape(points.shape),
+        return Swept(
+            _joined_intervals(*intervals),
+            values if many else losses[:inside],
+            losses[inside:].reshape(points.shape),
         )
 
-    def release(self, minima: Minima) -> None:
-        """Keep the memory of minima that are no longer needed for the next ones."""
-        self._rooms.append(minima.breakpoints)
+    def _swept_one_by_one(
+        self, segments: Segments, bounds: Floats, scales: Floats, points: Floats, workers: Workers
+    ) -> Swept:
+        """All intervals of lines whose statistics are of any type."""
+        from hulltune.kernels.surfaces.steps import intervals_between
 
-    def _room_for(self, lines: int, most: int) -> Floats:
-        try:
-            room = self._rooms.pop()
-        except IndexError:
-            room = np.empty((0, 0))
-        fits = room.shape[0] >= lines and room.shape[1] >= most
-        return room if fits else np.empty((max(lines, room.shape[0]), max(most + most // 8, room.shape[1])))
+        def sweep_line(line: int) -> tuple[Any, ...]:
+            surface = self.surface(_line(segments, bounds, line))
+            losses = surface.losses(self.metric.loss)
+            intervals = intervals_between(surface.breakpoints, bounds[line, 0], bounds[line, 1], scales[line])
+            return *intervals, losses, losses[np.searchsorted(surface.breakpoints, points[line], side="right")]
 
-    def learn(self, changes: Changes, workers: Workers = ALONE) -> Int64s:
-        """The rows of all outputs, after the metric was asked for those that win somewhere on the lines."""
+        *intervals, losses, sampled = zip(*workers.map(sweep_line, range(len(bounds))), strict=True)
+        return Swept(_joined_intervals(*intervals), np.concatenate(losses), np.array(sampled))
+
+    def learn(self, segments: Segments, workers: Workers = ALONE) -> None:
+        """Ask the metric for the outputs that win somewhere on the lines."""
         from hulltune.kernels.surfaces.rows import mark_without_row
 
         if self.metric.waits:  # its questions are those of one line after the other, and no more
-            for outputs in changes.outputs:
-                self.memory.row_of(outputs)
+            for begin, end in zip(segments.begins.tolist(), segments.ends.tolist(), strict=True):
+                self.memory.row_of(segments.outputs[begin:end])
         elif not self.memory.complete:
             rows = self.memory.known_rows()
             marked = np.zeros(len(rows), dtype=np.bool_)
 
             def mark(lines: slice) -> None:
-                mark_without_row(changes.all_outputs, changes.begins[lines], changes.ends[lines], rows, marked)
+                mark_without_row(segments.outputs, segments.begins[lines], segments.ends[lines], rows, marked)
 
-            workers.map(mark, lines_in_parts(changes.ends - changes.begins, workers.count))
+            workers.map(mark, lines_in_parts(segments.ends - segments.begins, workers.count))
             unknown = np.flatnonzero(marked)
             if len(unknown):
                 self.memory.learn(unknown, workers=workers)
-        return self.memory.known_rows()
+
+    def _output_rows(self, workers: Workers = ALONE) -> OutputRows:
+        """The statistics of the outputs met so far; without a table unless sums fit into 32 bits."""
+        compact = self.memory.compact(workers=workers)
+        table = NO_TABLE if compact is None else compact
+        return OutputRows(self.memory.known_rows(), self.empty_rows, table, self.table.shape[1])
 
     def derivations(
         self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE
@@ -483,17 +459,15 @@ class Problem:
 
     def subset(self, sentences: Int64s) -> Problem:
         """The problem of some sentences, in the order given; outputs and statistics are shared with this one."""
-        part = object.__new__(Problem)
-        part.metric = self.metric
-        part.references = [self.references[int(sentence)] for sentence in sentences]
-        part.dataset = None
-        part.outputs, part.memory = self.outputs, self.memory
-        part._sentences = Sentences(self.corpus.take(sentences), self.outputs, self._sentences.names[sentences])
-        part._first_choices = self._first_choices[sentences]
-        part._empty_rows = self._empty_rows[sentences]
-        part._shards, part._rooms, part._line_rooms = {}, [], []
-        part.penalty = None  # it depends on the units of the features, which are those of the sentences
-        return part
+        return Problem(
+            self.corpus.take(sentences),
+            self.metric,
+            [self.references[sentence] for sentence in sentences.tolist()],
+            first_choices=self._first_choices[sentences],
+            outputs=self.outputs,
+            memory=self.memory,
+            part=Part(self._sentences.names[sentences], self._empty_rows[sentences]),
+        )
 
     def _cut(self, workers: Workers) -> list[Shard]:
         parts = workers.count if workers.count == 1 or self.is_lists else CUTS * workers.count
@@ -516,10 +490,16 @@ def _first_edges(corpus: Corpus) -> Int64s:
     return np.where((np.diff(corpus.node_offsets) == 1) & has_edges, 0, -1).astype(np.int64)
 
 
-def _lines(changes: Changes, intervals: Floats) -> list[Line]:
-    """One line for each direction."""
-    parts = zip(intervals[:, 0].tolist(), changes.lefts, changes.outputs, strict=True)
-    return [Line(low, lefts, outputs) for low, lefts, outputs in parts]
+def _line(segments: Segments, intervals: Floats, number: int) -> Line:
+    """One of many lines, each with its interval."""
+    some = slice(segments.begins[number], segments.ends[number])
+    return Line(float(intervals[number, 0]), segments.lefts[some], segments.outputs[some])
+
+
+def _joined_intervals(offsets: Sequence[Int64s], *others: Sequence[NDArray[Any]]) -> Intervals:
+    """The intervals of all lines, from those of some lines each."""
+    sizes = np.concatenate([np.diff(some) for some in offsets])
+    return Intervals(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), *map(np.concatenate, others))
 
 
 def row_sums(matrix: NDArray[Any], weights: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """Shards: parts of a problem that are searched independently.
 
-A shard answers three questions: where its outputs change along some directions (``changes``), which outputs win under
+A shard answers three questions: which outputs win along some directions (``segments``), which outputs win under
 some weights (``winners``), and which derivations win along lines (``derivations``). Only this module chooses the kernel
 by the kind of sentence.
 """
@@ -17,7 +17,8 @@ import numpy as np
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.errors import InputError
-from hulltune.lines.compute import Answer, Block, blocks_of, room_for_scores, search_block
+from hulltune.kernels.surfaces.sweep import Segments
+from hulltune.lines.compute import Answer, Block, blocks_of, search_block
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.outputs import Outputs, in_order
 from hulltune.threads import Workers
@@ -31,37 +32,6 @@ MOST_EDGES = 1 << 24
 FEW_LINES = 4
 """Parts of lines for each thread: lines differ in work."""
 WHOLE_LINE = np.array([[-np.inf, np.inf]])
-
-
-@dataclass(frozen=True, eq=False)
-class Changes:
-    """The segments of some sentences along each direction, sentence by sentence, and the output that wins on each.
-
-    The first segment of a sentence begins at the lower end of the interval; its left ends increase strictly.
-    """
-
-    all_lefts: Floats
-    """The left ends of segments; those of direction d are ``begins[d]`` to ``ends[d]``."""
-    all_outputs: Int32s
-    """The number of every segment's output."""
-    begins: Int64s
-    ends: Int64s
-    room: tuple[Floats, Int32s] | None = None
-    """The arrays that the next answer may be written to, if there are such (see Shard.release)."""
-
-    @property
-    def lefts(self) -> tuple[Floats, ...]:
-        """For each direction, the left end of every segment."""
-        return tuple(self.all_lefts[begin:end] for begin, end in self._parts)
-
-    @property
-    def outputs(self) -> tuple[Int32s, ...]:
-        """For each direction, the number of every segment's output."""
-        return tuple(self.all_outputs[begin:end] for begin, end in self._parts)
-
-    @property
-    def _parts(self) -> Iterator[tuple[int, int]]:
-        return zip(self.begins.tolist(), self.ends.tolist(), strict=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,10 +103,8 @@ class Shard:
     def __init__(self, sentences: Sentences, first: int, last: int) -> None:
         self.sentences, self.first, self.last = sentences, first, last
         self.are_lists = bool(sentences.is_list[first])
-        self._rooms: list[tuple[Floats, Int32s]] = []
-        self._score_rooms: list[Floats] = []
 
-    def changes(self, weights: Floats, intervals: Floats) -> Changes:
+    def segments(self, weights: Floats, intervals: Floats) -> Segments:
         """The segments along lines from the first row of ``weights``, in the direction of each other row.
 
         Lists cost one pass over the features for every 16 directions, forests a few Viterbi passes for each direction.
@@ -150,10 +118,10 @@ class Shard:
         if found is not None:
             return found
         no_direction = np.zeros((1, len(weights)))
-        changes = self._envelopes(np.concatenate([weights[None, :], no_direction]), WHOLE_LINE)
+        segments = self._envelopes(np.concatenate([weights[None, :], no_direction]), WHOLE_LINE)
         edges = self.sentences.corpus.sentence_edges[self.first : self.last + 1]
         winners = np.full(self.last - self.first, -1, dtype=np.int64)
-        winners[np.diff(edges) > 0] = changes.outputs[0]
+        winners[np.diff(edges) > 0] = segments.outputs
         return winners
 
     def derivations(self, weights: Floats, intervals: Floats) -> Derivations:
@@ -171,31 +139,22 @@ class Shard:
             sums.append(np.add.reduceat(values, offsets[:-1], axis=0) if len(owner) else values)
         return Derivations(np.concatenate(outputs), np.concatenate(owners), np.concatenate(sums))
 
-    def release(self, changes: Changes) -> None:
-        """Keep the memory of an answer that is no longer needed for the next one: fresh memory costs as much time."""
-        if changes.room is not None:
-            self._rooms.append(changes.room)
-
-    def _list_lines(self, weights: Floats, intervals: Floats) -> Changes | None:
+    def _list_lines(self, weights: Floats, intervals: Floats) -> Segments | None:
         """The segments by the fast kernel of lists; None if numbers are very large or small."""
         from hulltune.kernels.lists.lines import list_lines
 
         corpus, features = self.sentences.corpus, self.sentences.scorer.list_features
-        try:
-            room = self._rooms.pop()
-        except IndexError:
-            room = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)
         ordinary, counts, lefts, winners = list_lines(
-            features, corpus.sentence_edges, self.first, self.last, weights, intervals, *room
+            features, corpus.sentence_edges, self.first, self.last, weights, intervals
         )
         if not ordinary:
             return None
         begins = np.arange(len(counts), dtype=np.int64) * lefts.shape[1]
-        found = Changes(lefts.reshape(-1), winners.reshape(-1), begins, begins + counts, (lefts, winners))
+        found = Segments(lefts.reshape(-1), winners.reshape(-1), begins, begins + counts)
         if self.sentences.edge_numbers is not None:
-            from hulltune.kernels.surfaces.joining import renumber
+            from hulltune.kernels.surfaces.rows import renumber
 
-            renumber(found.all_outputs, begins, found.ends, self.sentences.edge_numbers)
+            renumber(found.outputs, begins, found.ends, self.sentences.edge_numbers)
         return found
 
     def _list_winners(self, weights: Floats) -> Int64s | None:
@@ -210,7 +169,7 @@ class Shard:
             found[found >= 0] = self.sentences.edge_numbers[found[found >= 0]]
         return found
 
-    def _envelopes(self, weights: Floats, intervals: Floats) -> Changes:
+    def _envelopes(self, weights: Floats, intervals: Floats) -> Segments:
         """The segments by the general kernels: scores of all edges, envelopes, and the outputs of derivations."""
         lefts: list[list[Floats]] = [[] for _ in intervals]
         outputs: list[list[Int32s]] = [[] for _ in intervals]
@@ -221,9 +180,9 @@ class Shard:
                 lefts[direction].append(answer[1][begin:end, 0])
                 outputs[direction].append(numbers[begin:end])
         ends = np.cumsum([sum(map(len, parts)) for parts in lefts], dtype=np.int64)
-        return Changes(
-            all_lefts=np.concatenate([part for parts in lefts for part in parts]),
-            all_outputs=np.concatenate([part for parts in outputs for part in parts]),
+        return Segments(
+            lefts=np.concatenate([part for parts in lefts for part in parts]),
+            outputs=np.concatenate([part for parts in outputs for part in parts]),
             begins=np.concatenate([[0], ends[:-1]]).astype(np.int64),
             ends=ends,
         )
@@ -235,25 +194,20 @@ class Shard:
         """
         sentences = self.sentences
         sentences.scorer.prepare()
-        try:
-            room = self._score_rooms.pop()
-        except IndexError:
-            room = room_for_scores()
         for block in blocks_of(sentences.corpus, len(weights), 1, by_kind=True, first=self.first, last=self.last):
             edges = int(sentences.corpus.sentence_edges[block[1]] - sentences.corpus.sentence_edges[block[0]])
             at_once = 1 if self._is_long(block) else max(MOST_SCORES // max(edges, 1) - 1, 1)
             for first in range(0, len(intervals), at_once):
                 some = slice(first, first + at_once)
                 rows = weights if at_once >= len(intervals) else np.vstack([weights[:1], weights[1:][some]])
-                for answer in self._answers(block, rows, intervals[some], room):
+                for answer in self._answers(block, rows, intervals[some]):
                     yield block, first, answer
-        self._score_rooms.append(room)
 
     def _is_long(self, block: Block) -> bool:
         """Whether a block is one sentence with very long derivations."""
         return not self.are_lists and block[1] == block[0] + 1 and self.sentences.longest[block[0]] > LONG
 
-    def _answers(self, block: Block, weights: Floats, intervals: Floats, room: Floats) -> Iterator[Answer]:
+    def _answers(self, block: Block, weights: Floats, intervals: Floats) -> Iterator[Answer]:
         """The answer of the general kernels, in parts for a sentence with long derivations along its one direction.
 
         Thousands of segments with derivations of thousands of edges would fill the memory. So the segments come first,
@@ -261,9 +215,9 @@ class Shard:
         """
         scorer = self.sentences.scorer
         if not self._is_long(block):
-            yield search_block(scorer, block, weights, intervals, room)
+            yield search_block(scorer, block, weights, intervals)
             return
-        _, segments, *_ = search_block(scorer, block, weights, intervals, room, derivations=False)
+        _, segments, *_ = search_block(scorer, block, weights, intervals, derivations=False)
         ends = np.append(segments[:, 0], intervals[0, 1])
         longest = float(self.sentences.longest[block[0]])
         at_once = max(int(MOST_EDGES / longest), 1)
@@ -272,7 +226,7 @@ class Shard:
             part = np.array([[_inside(*ends[first : first + 2].tolist()), _inside(*ends[last : last + 2].tolist())]])
             if first == last:  # an interval must have some width, within the only segment
                 part[0, 1] = _inside(part[0, 0], float(ends[last + 1]))
-            _, _, offsets, edges, passes = search_block(scorer, block, weights, part, room)
+            _, _, offsets, edges, passes = search_block(scorer, block, weights, part)
             if len(offsets) != last - first + 2:
                 raise InputError(
                     f"sentence {block[0]}: derivations of up to {longest:,.0f} edges, on segments too thin to be "
@@ -316,35 +270,20 @@ def cut(sentences: Sentences, parts: int) -> list[Shard]:
     return [Shard(sentences, first, last) for first, last in itertools.pairwise(ends)]
 
 
-Room = tuple[Floats, Int32s]
-"""Memory for the left ends and the outputs of segments."""
-
-
-def joined(found: Sequence[Changes], workers: Workers, rooms: list[Room] | None = None) -> Changes:
-    """The changes of all shards together, sentence by sentence in the order of the shards.
-
-    They are copied into one of ``rooms`` that is large enough, or into fresh memory; those of each shard by themselves.
-    """
+def joined(found: Sequence[Segments], workers: Workers) -> Segments:
+    """The segments of all shards together, sentence by sentence in the order of the shards."""
     if len(found) == 1:
         return found[0]
-    from hulltune.kernels.surfaces.joining import copy_segments
+    from hulltune.kernels.surfaces.rows import copy_segments
 
     sizes = np.array([part.ends for part in found]) - np.array([part.begins for part in found])
     after = np.cumsum(sizes, axis=0)
     ends = np.cumsum(after[-1])
     begins = ends - after[-1]
     places = begins + (after - sizes)
-    room = rooms.pop() if rooms else (np.empty(0), np.empty(0, dtype=np.int32))
-    if len(room[0]) < ends[-1]:
-        most = int(ends[-1]) + int(ends[-1]) // 8
-        room = np.empty(most), np.empty(most, dtype=np.int32)
-
-    def copy(shard: int) -> None:
-        part = found[shard]
-        copy_segments(part.all_lefts, part.all_outputs, part.begins, part.ends, places[shard], *room)
-
-    workers.map(copy, range(len(found)))
-    return Changes(*room, begins, ends, room)
+    lefts, outputs = np.empty(ends[-1]), np.empty(ends[-1], dtype=np.int32)
+    workers.map(lambda shard: copy_segments(found[shard], places[shard], lefts, outputs), range(len(found)))
+    return Segments(lefts, outputs, begins, ends)
 
 
 def lines_in_parts(sizes: Int64s, count: int, most: int | None = None) -> list[slice]:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int64s
-from hulltune.errors import InputError
 from hulltune.names import POLICIES
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.penalty import Penalty
-from hulltune.search.policies import Policy, choose
-from hulltune.search.problem import Line, Problem
-from hulltune.search.shards import Changes
+from hulltune.search.policies import Policy, smooth
+from hulltune.search.problem import Problem, Swept
 from hulltune.threads import ALONE, Workers
 
 AT_ONCE = 1 << 22
@@ -84,6 +81,7 @@ def search_lines(
     constraints: CompiledConstraints,
     policy: Policy,
     *,
+    penalty: Penalty | None = None,
     reach: Floats | None = None,
     within: float = math.inf,
     points: Floats | None = None,
@@ -93,62 +91,95 @@ def search_lines(
 
     Directions are restricted to the weights that may move. Steps are at most ``within`` long, as multiples of their
     direction: short lines cost less. ``points`` asks for the loss at some points of each line, too, a row of them for
-    each direction, in increasing order: they are read off the error surface and cost next to nothing.
+    each direction, in increasing order: they are read off the error surface and cost next to nothing. With a penalty,
+    all losses are sums with it.
     """
-    at_once = max(AT_ONCE // len(origin), LEAST_AT_ONCE)
-    search = partial(_search_some, problem, origin, current_loss, constraints, policy, reach, within, workers)
     points = np.empty((len(directions), 0)) if points is None else np.asarray(points, dtype=np.float64)
-    if 0 < len(directions) <= at_once:
-        return search(np.array(directions), points)
-    rounds = []
-    for first in range(0, len(directions), at_once):
-        some = slice(first, first + at_once)
-        found = search(np.array(directions[some]), points[some])
-        rounds.append(replace(found, numbers=found.numbers + first))
-    return Round(
-        origin,
-        current_loss,
-        numbers=np.concatenate([each.numbers for each in rounds] or [np.empty(0, dtype=np.int64)]),
-        directions=np.concatenate([each.directions for each in rounds] or [np.empty((0, len(origin)))]),
-        etas=np.concatenate([each.etas for each in rounds] or [np.empty(0)]),
-        losses=np.concatenate([each.losses for each in rounds] or [np.empty(0)]),
-        sampled=np.concatenate([each.sampled for each in rounds] or [points]),
-    )
-
-
-def _search_some(
-    problem: Problem,
-    origin: Floats,
-    current_loss: float,
-    constraints: CompiledConstraints,
-    policy: Policy,
-    reach: Floats | None,
-    within: float,
-    workers: Workers,
-    directions: Floats,
-    points: Floats,
-) -> Round:
-    """The best step along each of the directions, which are few enough for tables over all weights."""
-    lines = constraints.restrict(directions)
+    at_once = max(AT_ONCE // len(origin), LEAST_AT_ONCE)
+    if len(directions) > at_once:
+        parts = [slice(first, first + at_once) for first in range(0, len(directions), at_once)]
+        rounds = [
+            search_lines(
+                problem, origin, current_loss, directions[part], constraints, policy,
+                penalty=penalty, reach=reach, within=within, points=points[part], workers=workers,
+            )
+            for part in parts
+        ]  # fmt: skip
+        return _together([replace(r, numbers=r.numbers + part.start) for r, part in zip(rounds, parts, strict=True)])
+    lines = constraints.restrict(np.reshape(np.array(directions), (-1, len(origin))))
     intervals, room = constraints.intervals(origin, lines, reach)
-    intervals = np.minimum(np.maximum(intervals, -within), within)
-    lines, intervals, points = lines[room], intervals[room], points[room]
-    numbers = np.flatnonzero(room)
+    bounds = np.minimum(np.maximum(intervals, -within), within)[room]
+    lines, points, numbers = lines[room], points[room], np.flatnonzero(room)
     if not len(lines):
         return Round(origin, current_loss, numbers, lines, np.empty(0), np.empty(0), points)
     scales = _sizes_beside(origin, lines)
-    with problem.changes(origin, lines, intervals, workers=workers) as changes:
-        if problem.penalty is None:
-            steps = _steps(problem, changes, intervals, current_loss, policy, scales, points, workers)
-        else:
-            rows = problem.penalty.along(origin, lines)
-            steps = _penalised_steps(
-                problem, problem.penalty, changes, intervals, current_loss, rows, scales, points, workers
-            )
-    etas, losses, sampled = steps
-    sampled[(points < intervals[:, :1]) | (points > intervals[:, 1:])] = np.nan
+    segments = problem.segments(origin, lines, bounds, workers=workers)
+    if penalty is None:
+        below = np.full(len(lines), current_loss)
+        swept = problem.sweep(
+            segments, bounds, scales, below, points,
+            keep="best" if policy.smoothing == "none" else "all", workers=workers,
+        )  # fmt: skip
+        etas, losses = _steps(swept, bounds, scales, current_loss, policy)
+        sampled = swept.sampled
+    else:
+        rows = penalty.along(origin, lines)
+        # An interval is of use only if its loss and the least penalty of the whole line are below the current sum.
+        below = current_loss - penalty.least(rows)
+        swept = problem.sweep(segments, bounds, scales, below, points, keep="below", workers=workers)
+        etas, losses = _penalised_steps(swept, scales, current_loss, rows, penalty)
+        sampled = swept.sampled + penalty.at(rows, points)
+    sampled[(points < bounds[:, :1]) | (points > bounds[:, 1:])] = np.nan
     kept = _kept(origin, lines, etas, constraints)
     return Round(origin, current_loss, numbers[kept], lines[kept], etas[kept], losses[kept], sampled[kept])
+
+
+def _together(rounds: Sequence[Round]) -> Round:
+    """The round of all lines of some rounds from one origin."""
+    return Round(
+        rounds[0].origin,
+        rounds[0].current_loss,
+        numbers=np.concatenate([each.numbers for each in rounds]),
+        directions=np.concatenate([each.directions for each in rounds]),
+        etas=np.concatenate([each.etas for each in rounds]),
+        losses=np.concatenate([each.losses for each in rounds]),
+        sampled=np.concatenate([each.sampled for each in rounds]),
+    )
+
+
+def _steps(swept: Swept, bounds: Floats, scales: Floats, current_loss: float, policy: Policy) -> tuple[Floats, Floats]:
+    """The step to the best point of each line, and the loss there; 0 and the current loss if nothing is better."""
+    from hulltune.kernels.surfaces.steps import choose_steps
+
+    around_zero = (bounds[:, 0] <= 0.0) & (bounds[:, 1] >= 0.0)
+    currents = np.where(around_zero, current_loss, np.inf)  # from outside of its interval every line is entered
+    losses = swept.losses
+    if policy.smoothing != "none":
+        losses, currents = _smoothed(swept, around_zero, policy)
+    etas, chosen, _ = choose_steps(swept.intervals, losses, currents, scales, POLICIES.index(policy.name))
+    found = np.full(len(etas), current_loss)
+    found[chosen >= 0] = swept.losses[chosen[chosen >= 0]]
+    return etas, found
+
+
+def _smoothed(swept: Swept, around_zero: Bools, policy: Policy) -> tuple[Floats, Floats]:
+    """The smoothed losses of all intervals, and those at 0; infinite where 0 is not on the line."""
+    offsets, lefts, *_ = swept.intervals
+    losses, currents = np.empty(len(lefts)), np.full(len(around_zero), np.inf)
+    for line, (first, last) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        losses[first:last] = smooth(swept.losses[first:last], policy.smoothing, policy.window)
+        if around_zero[line]:
+            currents[line] = losses[first + np.searchsorted(lefts[first + 1 : last], 0.0, side="right")]
+    return losses, currents
+
+
+def _penalised_steps(
+    swept: Swept, scales: Floats, current_loss: float, rows: Floats, penalty: Penalty
+) -> tuple[Floats, Floats]:
+    """The step to the smallest sum of loss and penalty on each line, and that sum."""
+    from hulltune.kernels.surfaces.steps import choose_penalised
+
+    return choose_penalised(swept.intervals, swept.losses, current_loss, scales, rows, penalty.angle)
 
 
 def _kept(origin: Floats, lines: Floats, etas: Floats, constraints: CompiledConstraints) -> Bools:
@@ -172,96 +203,3 @@ def _sizes_beside(origin: Floats, directions: Floats) -> Floats:
         sizes = ratios * (largest / along)
     usable: Floats = np.where((sizes > 0.0) & (sizes < np.inf), sizes, 1.0)
     return usable
-
-
-def _steps(
-    problem: Problem,
-    changes: Changes,
-    intervals: Floats,
-    current_loss: float,
-    policy: Policy,
-    scales: Floats,
-    points: Floats,
-    workers: Workers,
-) -> tuple[Floats, Floats, Floats]:
-    """The step to the best point of each line and the loss there (0 and the current loss if nothing is better), and
-    the losses at the points of each line, which increase.
-
-    One kernel decides for all lines. Left over are smoothed losses, statistics that are no small whole numbers,
-    intervals without the origin, and lines where slivers are among the best intervals.
-    """
-    from hulltune.kernels.surfaces.steps import choose_steps
-
-    lines = len(intervals)
-    etas, losses, sampled = np.empty(lines), np.empty(lines), np.empty(points.shape)
-    sure = np.zeros(lines, dtype=np.bool_)
-    minima = None
-    if policy.smoothing == "none":
-        minima = problem.minima(changes, intervals, np.full(lines, current_loss), points=points, workers=workers)
-    if minima is not None:
-        etas, losses, sure = choose_steps(
-            minima.breakpoints, minima.counts, minima.offsets, minima.numbers, minima.losses,
-            intervals, scales, current_loss, POLICIES.index(policy.name),
-        )  # fmt: skip
-        sampled = minima.sampled
-        problem.release(minima)
-        sure &= (intervals[:, 0] <= 0.0) & (intervals[:, 1] >= 0.0)
-    for line in np.flatnonzero(~sure).tolist():
-        low, high = intervals[line].tolist()
-        begin, end = int(changes.begins[line]), int(changes.ends[line])
-        surface = problem.surface(Line(low, changes.all_lefts[begin:end], changes.all_outputs[begin:end]))
-        all_losses = surface.losses(problem.metric.loss)
-        try:
-            step = choose(
-                surface.breakpoints, all_losses,
-                policy=policy, interval=(low, high), current_loss=current_loss, scale=float(scales[line]),
-            )  # fmt: skip
-            etas[line], losses[line] = step.eta, step.loss
-        except InputError:  # the origin is outside, and the interval too narrow or too far away to be entered
-            etas[line], losses[line] = 0.0, current_loss
-        sampled[line] = all_losses[np.searchsorted(surface.breakpoints, points[line], side="right")]
-    return etas, losses, sampled
-
-
-def _penalised_steps(
-    problem: Problem,
-    penalty: Penalty,
-    changes: Changes,
-    intervals: Floats,
-    current_loss: float,
-    rows: Floats,
-    scales: Floats,
-    points: Floats,
-    workers: Workers,
-) -> tuple[Floats, Floats, Floats]:
-    """The step to the smallest sum of loss and penalty on each line, that sum, and the sums at the points of each line.
-
-    ``rows`` are the penalties along the lines (see Penalty.along). An interval is of use only if its loss and the least
-    penalty of the whole line are below the current sum: the rest is passed over by rough losses.
-    """
-    from hulltune.kernels.surfaces.steps import choose_penalised
-
-    below = current_loss - penalty.least(rows)
-    minima = problem.minima(changes, intervals, below, only_best=False, points=points, workers=workers)
-    if minima is not None:
-        etas, sums = choose_penalised(
-            minima.breakpoints, minima.counts, minima.offsets, minima.numbers, minima.losses,
-            intervals, scales, current_loss, rows, penalty.angle,
-        )  # fmt: skip
-        sampled = minima.sampled
-        problem.release(minima)
-    else:
-        lines = len(intervals)
-        etas, sums, sampled = np.empty(lines), np.empty(lines), np.empty(points.shape)
-        for line in range(lines):
-            begin, end = int(changes.begins[line]), int(changes.ends[line])
-            low = float(intervals[line, 0])
-            surface = problem.surface(Line(low, changes.all_lefts[begin:end], changes.all_outputs[begin:end]))
-            losses = surface.losses(problem.metric.loss)
-            some = slice(line, line + 1)
-            (etas[line],), (sums[line],) = choose_penalised(
-                surface.breakpoints[None, :], np.array([len(surface.breakpoints)]), np.array([0, len(losses)]),
-                np.arange(len(losses)), losses, intervals[some], scales[some], current_loss, rows[some], penalty.angle,
-            )  # fmt: skip
-            sampled[line] = losses[np.searchsorted(surface.breakpoints, points[line], side="right")]
-    return etas, sums, sampled + penalty.at(rows, points)

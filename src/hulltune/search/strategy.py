@@ -17,6 +17,7 @@ from hulltune.errors import InputError
 from hulltune.search.certificate import Certificate
 from hulltune.search.constraints import FARTHEST_WEIGHT, CompiledConstraints, Constraints
 from hulltune.search.directions import Axis, axes_of, check_units, feature_units, inverse_units
+from hulltune.search.penalty import Penalty
 from hulltune.search.problem import Problem
 from hulltune.search.whitening import Whitening
 from hulltune.threads import ALONE, Workers
@@ -38,6 +39,8 @@ class Setting:
     """Set to end the search with the best weights so far; Ctrl-C sets it."""
     workers: Workers = ALONE
     """The threads for what comes before the search."""
+    penalty: Penalty | None = None
+    """A penalty on weights that is added to all losses."""
     least_loss: float = -np.inf
     """A loss that no weights are below: a climb that reaches it ends, and with it the search."""
 

@@ -1,8 +1,10 @@
 """Tuning: weights from data and a metric, and a result that describes them."""
 
 from hulltune.tuning.comparison import Change, Comparison, compare
+from hulltune.tuning.line import LineSearch, line_search
 from hulltune.tuning.oracle import Oracle, best_reachable
 from hulltune.tuning.picks import Pick, Reranked
+from hulltune.tuning.pruning import EnvelopeShare, Pruning, prune
 from hulltune.tuning.reranker import Reranker
 from hulltune.tuning.reranking import count_errors, rerank, score
 from hulltune.tuning.result import TuneResult
@@ -15,11 +17,14 @@ __all__ = [
     "STRATEGIES",
     "Change",
     "Comparison",
+    "EnvelopeShare",
+    "LineSearch",
     "MetricPlane",
     "MetricSurface",
     "Oracle",
     "Pick",
     "Progress",
+    "Pruning",
     "Reranked",
     "Reranker",
     "Run",
@@ -29,8 +34,10 @@ __all__ = [
     "compare",
     "count_errors",
     "get_strategy",
+    "line_search",
     "metric_plane",
     "metric_surface",
+    "prune",
     "rerank",
     "score",
     "tune",

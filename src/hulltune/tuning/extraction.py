@@ -17,7 +17,7 @@ from hulltune.data.lists import packed_texts
 from hulltune.formats.moses import LINE_BREAK, moses_line
 from hulltune.formats.rows import Rows, to_dataset
 from hulltune.lines.derivations import DerivationLists
-from hulltune.search.pruning import Pruning, prune
+from hulltune.tuning.pruning import Pruning, prune
 from hulltune.tuning.text_tables import csv_text
 
 

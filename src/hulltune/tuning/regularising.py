@@ -67,8 +67,7 @@ def penalty_of(setting: Setting, start: Start, strength: float = 1.0) -> Penalty
 def penalised_find(run: Run, setting: Setting, penalty: Penalty, report: Report | None = None) -> Found:
     """The weights with the smallest sum of loss and penalty that the strategy finds, with their own loss."""
     problem = setting.problem
-    penalised = replace(setting, problem=problem.penalised(penalty))
-    found = run.strategy.find(penalised, seed=run.seed, threads=run.threads, report=report)
+    found = run.strategy.find(replace(setting, penalty=penalty), seed=run.seed, threads=run.threads, report=report)
     return replace(found, loss=problem.loss(found.weights), start_loss=problem.loss(found.start))
 
 

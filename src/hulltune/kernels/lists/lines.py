@@ -348,18 +348,15 @@ def list_lines(
     last_sentence: int,
     weights: Floats,
     intervals: Floats,
-    lefts: Floats,
-    winners: Int32s,
 ) -> tuple[bool, Int64s, Floats, Int32s]:
     """The winners in sentences ``first_sentence`` to ``last_sentence`` along the line from the first row of ``weights``
     in the direction of each other row, within its interval.
 
-    Returns whether all numbers were of ordinary size (if not, the rest
-    means nothing), the number of segments of each direction, and two arrays with a row for each direction: the left
-    ends of the segments of all sentences, and the hypotheses (numbered over the corpus) that win there. The first
-    segment of a sentence begins with the interval; the others follow from left to right. The last two arguments are
-    room for these arrays, replaced where it is short: fresh memory costs as much as the search. O(its features) for
-    each hypothesis and direction, in SIMD steps of LANES directions.
+    Returns whether all numbers were of ordinary size (if not, the rest means nothing), the number of segments of each
+    direction, and two arrays with a row for each direction: the left ends of the segments of all sentences, and the
+    hypotheses (numbered over the corpus) that win there. The first segment of a sentence begins with the interval; the
+    others follow from left to right. O(its features) for each hypothesis and direction, in SIMD steps of LANES
+    directions.
     """
     directions, width = weights.shape[0] - 1, weights.shape[1]
     blocks = (directions + LANES - 1) // LANES
@@ -371,10 +368,8 @@ def list_lines(
     origin_exponent = normalised(weights[0], normal_origin)
     lines = _lines(weights[1:], intervals)
 
-    room = lefts.shape[1]
-    if lefts.shape[0] < directions or room < most:
-        room = max(room, 8 * (last_sentence - first_sentence), most)
-        lefts, winners = np.empty((directions, room)), np.empty((directions, room), np.int32)
+    room = max(8 * (last_sentence - first_sentence), most)
+    lefts, winners = np.empty((directions, room)), np.empty((directions, room), np.int32)
     all_lefts, all_winners = lefts.reshape(-1), winners.reshape(-1)
     counts = np.zeros(directions, np.int64)
 

@@ -1,11 +1,12 @@
-"""Outputs whose statistics have no row in the table of a memory yet."""
+"""Rows of statistics by output: those that are missing, sums over sentences, segments copied or renumbered."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hulltune.arrays import Bools, Int32s, Int64s
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.surfaces.sweep import Segments
 
 MARKED = 16
 """From one in so many numbers on, they are marked among all rather than sorted."""
@@ -66,3 +67,35 @@ def mark_without_row(outputs: Int32s, begins: Int64s, ends: Int64s, row_of: Int6
         for i in range(begins[d], ends[d]):
             if row_of[outputs[i]] < 0:
                 marked[outputs[i]] = True
+
+
+@kernel
+def total_of_rows(outputs: Int64s, row_of: Int64s, other_rows: Int64s, table: Int64s) -> Int64s:
+    """The sum of ``table[row_of[outputs[i]]]`` over all sentences i; ``other_rows[i]`` is the row if an output is −1.
+
+    Rows are neither gathered nor kept: with a hundred thousand sentences that took longer than decoding.
+    """
+    total = np.zeros(table.shape[1], np.int64)
+    for i in range(outputs.size):
+        row = row_of[outputs[i]] if outputs[i] >= 0 else other_rows[i]
+        for k in range(total.size):
+            total[k] += table[row, k]
+    return total
+
+
+@kernel
+def copy_segments(segments: Segments, places: Int64s, all_lefts: Floats, all_outputs: Int32s) -> None:
+    """Copy the segments of every line d to place ``places[d]`` and those after it."""
+    lefts, outputs, begins, ends = segments
+    for d in range(begins.size):
+        place, count = places[d], ends[d] - begins[d]
+        all_lefts[place : place + count] = lefts[begins[d] : ends[d]]
+        all_outputs[place : place + count] = outputs[begins[d] : ends[d]]
+
+
+@kernel
+def renumber(outputs: Int32s, begins: Int64s, ends: Int64s, numbers: Int32s) -> None:
+    """Replace the outputs of every line's segments by their numbers."""
+    for d in range(begins.size):
+        for i in range(begins[d], ends[d]):
+            outputs[i] = numbers[outputs[i]]

@@ -8,10 +8,6 @@ FARTHEST = 2.0**1020
 """The largest step: differences of two such points are still finite."""
 TINY_STEP = 2.0**-30
 """The least step beyond the last breakpoint, relative to it, so that rounding does not swallow the step."""
-OUTER = 512
-"""The breakpoints at each end of a line whose gaps tell the step beyond the last one; on lines of no more than twice as
-many, all gaps do. So shards need not send all places of a line, as they must to count those that differ.
-"""
 MIDDLE, CLOSEST, WIDEST = range(3)
 """The policies of steps; see policies.Policy."""
 INNER = 2.0**-6

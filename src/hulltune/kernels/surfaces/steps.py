@@ -1,101 +1,103 @@
-"""The steps of line searches whose best intervals are known: a compiled policies.choose, for a few intervals."""
+"""The rule of steps: the point of a line to step to, among intervals of constant loss.
+
+Slivers (see RESOLUTION) are never entered, and do not separate the intervals on both sides of them.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import Bools, Floats, Int64s
-from hulltune.kernels.load.jit import inlined, kernel
+from hulltune.arrays import Floats, Int64s
+from hulltune.kernels.load.jit import borrowing, inlined, kernel
 from hulltune.kernels.surfaces.step_limits import (
     CLOSEST,
     FARTHEST,
     INNER,
     LEAST_GAIN,
-    OUTER,
     RESOLUTION,
     TINY_STEP,
     WIDEST,
 )
 
+SMALLEST = 2.0**-900
+"""The smallest breakpoint beside which an unbounded interval is surely as wide as a multiple of it."""
 
-@kernel
-def _ends(breakpoints: Floats, number: int, low: float, high: float, step: float) -> tuple[float, float, float, float]:
-    """The ends of an interval, and these ends cut off two steps beyond the last breakpoint where it is unbounded."""
-    left = breakpoints[number - 1] if number > 0 else low
-    right = breakpoints[number] if number < breakpoints.size else high
-    near_left, near_right = min(max(left, -FARTHEST), FARTHEST), min(max(right, -FARTHEST), FARTHEST)
+
+class Intervals(NamedTuple):
+    """Intervals of lines on which all sums of statistics are constant, line by line and from left to right."""
+
+    offsets: Int64s
+    """The intervals of line d are ``offsets[d]`` to ``offsets[d + 1]``."""
+    lefts: Floats
+    rights: Floats
+    numbers: Int64s
+    """For each interval, how many to its left can be entered: neighbours but for slivers have successive numbers."""
+    steps: Floats
+    """For each line, the step beyond its last breakpoint (see end_step)."""
+
+
+@inlined
+def _near(end: float) -> float:
+    return min(max(end, -FARTHEST), FARTHEST)
+
+
+@inlined
+def can_be_entered(left: float, right: float, near_left: float, near_right: float, scale: float) -> bool:
+    """Whether an interval is wide enough for a step into it; its near ends are the ends, or finite ones."""
+    near_left, near_right = _near(near_left), _near(near_right)
+    size = max(abs(near_left), abs(near_right))
+    if near_left <= 0.0 <= near_right:
+        size = max(size, scale)
+    width = near_right - near_left
+    return left < near_left + width / 2 < right and width > RESOLUTION * size
+
+
+@inlined
+def surely_entered(left: float, right: float) -> bool:
+    """Whether an unbounded interval can be entered whatever the step beyond its only end: 0 is not inside."""
+    return SMALLEST < left <= FARTHEST or SMALLEST < -right <= FARTHEST
+
+
+@inlined
+def end_step(breakpoints: int, first: float, last: float, scale: float) -> float:
+    """The step beyond the last breakpoint: the mean gap between so many of them, which see policies.Policy."""
+    if breakpoints >= 2:
+        return (_near(last) - _near(first)) / (breakpoints - 1)
+    return _near(max(abs(first), scale) if breakpoints else scale)
+
+
+@inlined
+def _near_ends(left: float, right: float, step: float) -> tuple[float, float]:
+    """Finite ends of an interval: two steps beyond the last breakpoint where it is unbounded."""
+    near_left, near_right = _near(left), _near(right)
     if left == -math.inf and right == math.inf:
-        return left, right, -step, step
+        return -step, step
     if left == -math.inf:
         near_left = near_right - 2.0 * max(step, abs(near_right) * TINY_STEP)
     if right == math.inf:
         near_right = near_left + 2.0 * max(step, abs(near_left) * TINY_STEP)
-    return left, right, near_left, near_right
+    return near_left, near_right
 
 
 @kernel
-def _enterable(ends: tuple[float, float, float, float], scale: float) -> bool:
-    left, right, near_left, near_right = ends
-    middle = near_left + (near_right - near_left) / 2
-    size = max(abs(near_left), abs(near_right))
-    if near_left <= 0.0 <= near_right:
-        size = max(size, scale)
-    return left < middle < right and near_right - near_left > RESOLUTION * size
-
-
-@kernel
-def _choose_run(
-    breakpoints: Floats, best: Int64s, low: float, high: float, scale: float, step: float, widest: bool
-) -> tuple[bool, int, float, float, float, float]:
-    """The run of neighbours among the ``best`` intervals (in order) that is closest to 0, or the widest one.
-
-    Returns whether the answer is sure, which it is if all these intervals, and those between runs, are wide enough to
-    be entered; the first interval of the run; the ends of the run; and these ends cut off by ``step`` where they are
-    unbounded. O(best).
-    """
-    chosen, chosen_left, chosen_right, near_left, near_right = 0, low, high, low, high
-    least = math.inf
-    i = 0
-    while i < best.size:
-        first = _ends(breakpoints, best[i], low, high, step)
-        last = first
-        number = best[i]
-        while True:
-            if not _enterable(last, scale):
-                return False, chosen, chosen_left, chosen_right, near_left, near_right
-            i += 1
-            if i == best.size or best[i] > best[i - 1] + 1:
-                break
-            last = _ends(breakpoints, best[i], low, high, step)
-        if i < best.size and not _enterable(_ends(breakpoints, best[i - 1] + 1, low, high, step), scale):
-            return False, chosen, chosen_left, chosen_right, near_left, near_right
-        distance = first[2] - last[3] if widest else max(first[0], -last[1], 0.0)
-        if distance < least or number == best[0]:
-            least = distance
-            chosen, chosen_left, chosen_right, near_left, near_right = number, first[0], last[1], first[2], last[3]
-    return True, chosen, chosen_left, chosen_right, near_left, near_right
+def intervals_between(
+    breakpoints: Floats, low: float, high: float, scale: float
+) -> tuple[Int64s, Floats, Floats, Int64s, Floats]:
+    """All intervals of a line between its breakpoints, as the fields of Intervals."""
+    count = breakpoints.size
+    lefts, rights, numbers = np.full(count + 1, low), np.full(count + 1, high), np.zeros(count + 1, np.int64)
+    lefts[1:], rights[:-1] = breakpoints, breakpoints
+    for i in range(count):
+        left, right = lefts[i], rights[i]
+        numbers[i + 1] = numbers[i] + (left == -math.inf or can_be_entered(left, right, left, right, scale))
+    step = end_step(count, breakpoints[0], breakpoints[-1], scale) if count else end_step(0, low, low, scale)
+    return np.array([0, count + 1]), lefts, rights, numbers, np.array([step])
 
 
 @inlined
-def _gap(left: float, right: float) -> float:
-    return min(max(right, -FARTHEST), FARTHEST) - min(max(left, -FARTHEST), FARTHEST)
-
-
-@kernel
-def _end_step(breakpoints: Floats, scale: float) -> float:
-    """The step beyond the last breakpoint: the mean gap between breakpoints; see policies.end_step."""
-    n = breakpoints.size
-    if n >= 2:
-        gap = _gap(breakpoints[0], breakpoints[n - 1])
-        if n <= 2 * OUTER:
-            return gap / (n - 1)
-        return (gap - _gap(breakpoints[OUTER - 1], breakpoints[n - OUTER])) / (2 * OUTER - 2)
-    return min(max(abs(float(breakpoints[0])), scale) if breakpoints.size else scale, FARTHEST)
-
-
-@kernel
 def _enter(left: float, right: float) -> float:
     """A point inside (left, right): 0 if it is inside, else a tenth of the width away from the end nearest to 0."""
     if left < 0.0 < right:
@@ -104,63 +106,64 @@ def _enter(left: float, right: float) -> float:
     return left + tenth if left >= 0.0 else right - tenth
 
 
-@kernel
-def choose_step(
-    breakpoints: Floats, best: Int64s, low: float, high: float, scale: float, policy: int
-) -> tuple[bool, float, float, float]:
-    """The point of a line to step to, and the ends of the run of intervals around it, where ``best`` are all intervals
-    of the smallest loss, in order; and first whether the answer is sure (see _choose_run). The policy is MIDDLE,
-    CLOSEST or WIDEST. O(best).
+@borrowing
+def _best_run(
+    intervals: Intervals, losses: Floats, line: int, smallest: float, scale: float, policy: int
+) -> tuple[int, int]:
+    """The first and the last interval of the run of neighbours with the smallest loss that is closest to 0, or widest.
+    O(intervals).
     """
-    sure, first, left, right, near_left, near_right = _choose_run(
-        breakpoints, best, low, high, scale, _end_step(breakpoints, scale), policy == WIDEST
-    )
-    eta = _enter(near_left, near_right) if policy == CLOSEST else near_left + (near_right - near_left) / 2
-    place = np.searchsorted(breakpoints, eta)
-    if place < breakpoints.size and eta == breakpoints[place]:  # never a breakpoint: the middle of the first interval
-        end = near_right if first == breakpoints.size else min(breakpoints[first], near_right)
-        eta = near_left + (end - near_left) / 2
-    return sure, eta, left, right
+    step, chosen, chosen_last, least = intervals.steps[line], -1, -1, math.inf
+    first, first_left, first_near_left, previous = -1, 0.0, 0.0, -1
+    for i in range(intervals.offsets[line], intervals.offsets[line + 1]):
+        left, right = intervals.lefts[i], intervals.rights[i]
+        near_left, near_right = _near_ends(left, right, step)
+        if losses[i] != smallest or not can_be_entered(left, right, near_left, near_right, scale):
+            continue
+        if first < 0 or intervals.numbers[i] != intervals.numbers[previous] + 1:
+            first, first_left, first_near_left = i, left, near_left
+        previous = i
+        # A run that grows comes closer to 0 and gets wider, so its end decides.
+        distance = first_near_left - near_right if policy == WIDEST else max(first_left, -right, 0.0)
+        if distance < least or first == chosen or chosen < 0:
+            chosen, chosen_last, least = first, i, distance
+    return chosen, chosen_last
 
 
 @kernel
 def choose_steps(
-    breakpoints: Floats,
-    counts: Int64s,
-    offsets: Int64s,
-    numbers: Int64s,
-    losses: Floats,
-    intervals: Floats,
-    scales: Floats,
-    current_loss: float,
-    policy: int,
-) -> tuple[Floats, Floats, Bools]:
-    """The step along each line, the loss there, and whether both are sure. A step is 0, with the current loss, where no
-    loss is smaller.
+    intervals: Intervals, losses: Floats, currents: Floats, scales: Floats, policy: int
+) -> tuple[Floats, Int64s, Floats]:
+    """For each line the point to step to, the interval around it, and the ends of the run of neighbours with its loss;
+    0, −1 and NaN where no loss is below the line's current one. The policy is MIDDLE, CLOSEST or WIDEST.
 
-    Line d has the first ``counts[d]`` breakpoints of its row. The intervals ``offsets[d]`` to ``offsets[d + 1]`` may be
-    its best, with their ``numbers`` on the line, in order, and their losses.
+    ``losses`` are those of the intervals, of which all that are the best of a line are there. O(intervals).
     """
-    lines = counts.size
-    etas, lowest, sure = np.zeros(lines), np.full(lines, current_loss), np.ones(lines, np.bool_)
+    offsets, lefts, rights, _, steps = intervals
+    lines = currents.size
+    etas, chosen, ends = np.zeros(lines), np.full(lines, -1), np.full((lines, 2), np.nan)
     for d in range(lines):
-        begin, end = offsets[d], offsets[d + 1]
-        smallest = current_loss
-        for i in range(begin, end):
-            smallest = min(smallest, losses[i])
-        if not smallest < current_loss:
+        smallest = currents[d]
+        for i in range(offsets[d], offsets[d + 1]):
+            if losses[i] < smallest:
+                left, right = lefts[i], rights[i]
+                near_left, near_right = _near_ends(left, right, steps[d])
+                if can_be_entered(left, right, near_left, near_right, scales[d]):
+                    smallest = losses[i]
+        if not smallest < currents[d]:
             continue
-        best = np.empty(end - begin, np.int64)
-        count = 0
-        for i in range(begin, end):
-            if losses[i] == smallest:
-                best[count] = numbers[i]
-                count += 1
-        sure[d], etas[d], _, _ = choose_step(
-            breakpoints[d, : counts[d]], best[:count], intervals[d, 0], intervals[d, 1], scales[d], policy
-        )
-        lowest[d] = smallest
-    return etas, lowest, sure
+        first, last = _best_run(intervals, losses, d, smallest, scales[d], policy)
+        ends[d, 0], ends[d, 1] = lefts[first], rights[last]
+        low, first_right = _near_ends(ends[d, 0], rights[first], steps[d])
+        _, high = _near_ends(lefts[last], ends[d, 1], steps[d])
+        etas[d] = _enter(low, high) if policy == CLOSEST else low + (high - low) / 2
+        for i in range(first, last + 1):
+            left, right = lefts[i], rights[i]
+            if left < etas[d] < right and can_be_entered(left, right, left, right, scales[d]):
+                chosen[d] = i
+        if chosen[d] < 0:  # on a breakpoint or a sliver inside the run: the middle of its first interval
+            chosen[d], etas[d] = first, low + (first_right - low) / 2
+    return etas, chosen, ends
 
 
 @inlined
@@ -175,39 +178,28 @@ def _penalty(row: Floats, angle: bool, eta: float) -> float:
 
 @kernel
 def choose_penalised(
-    breakpoints: Floats,
-    counts: Int64s,
-    offsets: Int64s,
-    numbers: Int64s,
-    losses: Floats,
-    intervals: Floats,
-    scales: Floats,
-    current: float,
-    penalties: Floats,
-    angle: bool,
+    intervals: Intervals, losses: Floats, current: float, scales: Floats, penalties: Floats, angle: bool
 ) -> tuple[Floats, Floats]:
     """The step along each line to the smallest sum of loss and penalty, and that sum; 0 and the current one where none
     is smaller by LEAST_GAIN of the penalty at the start.
 
-    Arguments are those of choose_steps. On an interval the loss is constant and the penalty has a single flat point, so
-    its least value is there, or at an end. Ends are entered by INNER of the width. Slivers are never entered.
+    On an interval the loss is constant and the penalty has a single flat point, so its least value is there, or at an
+    end. Ends are entered by INNER of the width.
     """
-    lines = counts.size
+    offsets, lefts, rights, _, steps = intervals
+    lines = scales.size
     etas, lowest = np.zeros(lines), np.full(lines, current)
     for d in range(lines):
-        row, points = penalties[d], breakpoints[d, : counts[d]]
-        low, high, step = intervals[d, 0], intervals[d, 1], _end_step(points, scales[d])
+        row = penalties[d]
         flat = np.divide(row[1] * row[2] - row[0] * row[3], row[0] * row[4] - row[1] * row[3])
         if not angle:
             flat = np.divide(-row[3], row[4])
         best = current - LEAST_GAIN * _penalty(row, angle, 0.0)
         for i in range(offsets[d], offsets[d + 1]):
-            if not losses[i] < best:
+            left, right = lefts[i], rights[i]
+            near_left, near_right = _near_ends(left, right, steps[d])
+            if not losses[i] < best or not can_be_entered(left, right, near_left, near_right, scales[d]):
                 continue
-            ends = _ends(points, numbers[i], low, high, step)
-            if not _enterable(ends, scales[d]):
-                continue
-            left, right, near_left, near_right = ends
             margin = INNER * (near_right - near_left)
             first, last = near_left + margin, near_right - margin
             least = first if left > -math.inf else -FARTHEST

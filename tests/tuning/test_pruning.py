@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import Corpus, Forest, InputError, decode, envelopes
-from hulltune.search.pruning import envelope_share, prune
+from hulltune.tuning.pruning import envelope_share, prune
 from tests.oracles import derivations, edge_lines, output_of
 from tests.strategies import counts, forests, vectors
 
@@ -104,7 +104,7 @@ def test_the_share_of_a_list_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = np.array([True, True, False])
     lines = envelopes(corpus, [1.0, 0.0], [[0.0, 1.0]])
     assert lines.lefts.tolist() == [-math.inf, -1.0, 1.0]
-    monkeypatch.setattr("hulltune.search.pruning.RANDOM_DIRECTIONS", 0)
+    monkeypatch.setattr("hulltune.tuning.pruning.RANDOM_DIRECTIONS", 0)
     share = envelope_share(corpus, kept, np.array([1.0, 0.0]))
     # Along the first feature: 0 and 2 tie left of −1 (the first wins), then candidate 1. Units are 1 and 2.
     first = envelopes(corpus, [1.0, 0.0], [[1.0, 0.0]])

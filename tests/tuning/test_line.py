@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,11 +14,37 @@ from numpy.typing import NDArray
 
 from hulltune import Corpus, Forest, InputError, Policy, line_search
 from hulltune.lines.compute import decode
-from hulltune.search.policies import choose, smooth
+from hulltune.search.policies import smooth
+from hulltune.surface import ErrorSurface
+from hulltune.tuning.line import _step
 from tests.search.function_metric import FunctionMetric, hits, problem_of, right
 from tests.strategies import counts, forests, lists, reals, vectors
 
 Floats = NDArray[np.float64]
+
+
+class Chosen(NamedTuple):
+    eta: float
+    loss: float
+    left: float
+    right: float
+
+
+def choose(
+    breakpoints: Floats,
+    losses: Floats,
+    *,
+    policy: Policy,
+    interval: tuple[float, float] = (-math.inf, math.inf),
+    current_loss: float | None = None,
+    scale: float = 1.0,
+) -> Chosen:
+    """The step of a line search on a surface with these losses."""
+    if current_loss is None and interval[0] <= 0.0 <= interval[1]:
+        current_loss = float(losses[np.searchsorted(breakpoints, 0.0, side="right")])
+    surface = ErrorSurface(breakpoints, np.zeros((len(losses), 1)))
+    eta, place, left, right = _step(surface, losses, policy, interval, current_loss, scale)
+    return Chosen(eta, current_loss if place < 0 and current_loss is not None else float(losses[place]), left, right)
 
 
 def decoded_loss(corpus: Corpus, weights: Sequence[float] | Floats) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.lines.compute import check_intervals
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
-from hulltune.search.policies import Policy, choose, policy_of
+from hulltune.names import POLICIES
+from hulltune.search.policies import Policy, policy_of, smooth
 from hulltune.search.problem import Problem
 from hulltune.surface import ErrorSurface
 from hulltune.threads import Workers
@@ -89,30 +90,56 @@ def line_search(
     current_loss = problem.loss(start, workers=workers) if low <= 0.0 <= high else None
     size = float(np.linalg.norm(along))
     scale = float(np.linalg.norm(start)) / size if size > 0.0 and np.any(start) else 1.0
-    closed = np.zeros(len(losses), dtype=bool)
     while True:
-        step = choose(
-            surface.breakpoints, losses,
-            policy=policy, interval=(low, high), current_loss=current_loss, scale=scale, closed=closed,
-        )  # fmt: skip
-        if step.eta == 0.0 and current_loss is not None and step.loss < current_loss:
-            # The origin lies on a tie, which decoding breaks badly: beside it the same interval has a smaller loss.
-            step = replace(step, eta=_beside_zero(step.left, step.right, scale))
-        weights = start + step.eta * along
-        # Decoding decides: near a breakpoint, rounding may put the weights on its other side.
-        loss = step.loss if step.eta == 0.0 else problem.loss(weights, workers=workers)
-        if loss <= step.loss:
+        eta, place, left, right = _step(surface, losses, policy, (low, high), current_loss, scale)
+        if place < 0:
+            assert current_loss is not None  # of an origin outside of the interval, some interval is always better
+            weights, loss = start, current_loss
             break
-        closed[int(np.searchsorted(surface.breakpoints, step.eta, side="right"))] = True
+        weights = start + eta * along
+        # Decoding decides: near a breakpoint, rounding may put the weights on its other side.
+        loss = problem.loss(weights, workers=workers)
+        if loss <= losses[place]:
+            break
+        losses[place] = loss
     return LineSearch(
-        eta=step.eta,
-        weights=weights,
-        loss=loss,
-        current_loss=current_loss,
-        left=step.left,
-        right=step.right,
-        surface=surface,
+        eta=eta, weights=weights, loss=loss, current_loss=current_loss, left=left, right=right, surface=surface
     )
+
+
+def _step(
+    surface: ErrorSurface,
+    losses: Floats,
+    policy: Policy,
+    interval: tuple[float, float],
+    current_loss: float | None,
+    scale: float,
+) -> tuple[float, int, float, float]:
+    """The point to step to, its interval among those of the surface, and the ends of equal loss around it; 0 and −1
+    where no loss is below the current one.
+    """
+    from hulltune.kernels.surfaces.steps import Intervals, choose_steps, intervals_between
+
+    intervals = Intervals(*intervals_between(surface.breakpoints, *interval, scale))
+    smoothed = smooth(losses, policy.smoothing, policy.window)
+    here = int(np.searchsorted(surface.breakpoints, 0.0, side="right"))
+    current = math.inf
+    if current_loss is not None:
+        current = current_loss if policy.smoothing == "none" else float(smoothed[here])
+    currents, scales = np.array([current]), np.array([scale])
+    etas, chosen, ends = choose_steps(intervals, smoothed, currents, scales, POLICIES.index(policy.name))
+    eta, place = float(etas[0]), int(chosen[0])
+    if place < 0:
+        if current_loss is None:
+            raise InputError(f"interval: no point of {interval} is far enough from all breakpoints")
+        unlike = np.flatnonzero(smoothed != smoothed[here])
+        before, after = unlike[unlike < here], unlike[unlike > here]
+        left = float(intervals.rights[before[-1]]) if len(before) else interval[0]
+        return 0.0, -1, left, float(intervals.lefts[after[0]]) if len(after) else interval[1]
+    if eta == 0.0:
+        # The origin lies on a tie, which decoding breaks badly: beside it the same interval has a smaller loss.
+        eta = _beside_zero(ends[0, 0], ends[0, 1], scale)
+    return eta, place, float(ends[0, 0]), float(ends[0, 1])
 
 
 def _beside_zero(left: float, right: float, scale: float) -> float:
