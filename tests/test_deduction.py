@@ -13,8 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune.data import Forest, deduction
-from hulltune.data.deduction import Axiom, Deduction, Rule, Step, deduce, each, variables, where
-from hulltune.data.rules import Condition, Item, instantiate, match
+from hulltune.data.deduction import (
+    Axiom,
+    Condition,
+    Deduction,
+    Item,
+    Rule,
+    Step,
+    deduce,
+    each,
+    instantiate,
+    match,
+    variables,
+    where,
+)
 from hulltune.errors import InputError
 from hulltune.inference import inside
 from hulltune.semirings import BooleanSemiring, CountingSemiring, Derivation, TropicalSemiring, ViterbiSemiring

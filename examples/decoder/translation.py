@@ -14,9 +14,8 @@ from operator import mul
 from decoder.grammar import Grammar, PairRule
 from decoder.language_model import EMPTY, LanguageModel, Scorer, State
 from hulltune.arrays import plain_sum
-from hulltune.data.deduction import Axiom, Deduction, Rule, Step, each, variables
+from hulltune.data.deduction import Axiom, Deduction, Item, Rule, Step, each, variables
 from hulltune.data.forest import Forest
-from hulltune.data.rules import Item
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError, unknown_name
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hulltune import Corpus, Forest
 from hulltune.data import corpus as corpus_module
-from hulltune.data.union import with_common_features
+from hulltune.data.joining import with_common_features
 from tests.strategies import forests
 
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from hulltune import Corpus, Dataset, Forest, InputError, Vocabulary, read
 from hulltune.data import Member
 from hulltune.data.features import DenseFeatures, SparseFeatures
-from hulltune.data.joining import Piece, joined
-from hulltune.data.union import union, with_common_features
+from hulltune.data.joining import Piece, joined, union, with_common_features
 from hulltune.errors import Note
 from hulltune.formats.found_files import natural_key
 from hulltune.formats.packed import pack

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
-from hulltune.data.features import gather_rows, with_columns
+from hulltune.data.features import gather_rows, over_names, with_columns
 from hulltune.data.matching import by_name
-from hulltune.data.union import over_names
 from hulltune.errors import InputError, unknown_name
 from hulltune.wording import counted, listed
 

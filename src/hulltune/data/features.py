@@ -305,3 +305,43 @@ def as_sparse(features: Features) -> SparseFeatures:
     counts = np.bincount(rows, minlength=features.shape[0])
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return SparseFeatures(offsets, columns.astype(np.int32), features.values[rows, columns], features.shape[1])
+
+
+def over_names(features: Features, old: Sequence[str], new: Sequence[str], *, stay_dense: bool = False) -> Features:
+    """Features with the columns ``new`` instead of ``old``, matched by name; a column that is not there is 0.
+
+    They are stored as stays_dense says; with ``stay_dense`` a matrix stays a matrix.
+    """
+    filled = int(np.count_nonzero(features.values))
+    dense = stays_dense(len(new), features.shape[0], filled) or (stay_dense and isinstance(features, DenseFeatures))
+    return moved(features, places_among(old, new), len(new), dense)
+
+
+def places_among(old: Sequence[str], new: Sequence[str]) -> Int32s:
+    """The column of each old name among the new ones, −1 where it has none."""
+    column = {name: k for k, name in enumerate(new)}
+    return np.array([column.get(name, -1) for name in old], dtype=np.int32)
+
+
+def moved(features: Features, place: Int32s, width: int, dense: bool) -> Features:
+    """Features with column k at ``place[k]`` of ``width``, or left out where that is −1."""
+    if isinstance(features, DenseFeatures):
+        if dense:
+            if np.array_equal(place, np.arange(width)):
+                return features
+            matrix = np.zeros((features.shape[0], width), dtype=features.values.dtype, order="F")
+            matrix[:, place[place >= 0]] = features.values[:, place >= 0]
+            return DenseFeatures(matrix)
+        rows, columns = (places.astype(np.int64) for places in np.nonzero(features.values))
+        values = features.values[rows, columns]
+    else:
+        rows = np.repeat(np.arange(features.shape[0]), np.diff(features.offsets))
+        columns, values = features.columns.astype(np.int64), features.values
+    kept = place[columns] >= 0
+    rows, columns, values = rows[kept], place[columns[kept]].astype(np.int64), values[kept]
+    if dense:
+        matrix = np.zeros((features.shape[0], width), dtype=features.values.dtype, order="F")
+        np.add.at(matrix, (rows, columns), values)  # a name that an edge has twice counts twice
+        return DenseFeatures(matrix)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=features.shape[0]))]).astype(np.int64)
+    return SparseFeatures(offsets, columns.astype(np.int32), values, width)

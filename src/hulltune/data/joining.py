@@ -1,4 +1,4 @@
-"""Join forests and lists of many sentences into one dataset."""
+"""Join forests and lists of many sentences into one dataset; a sentence with several forests has their union."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from hulltune.arrays import Int32s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset, Member, Provenance, SentenceId
-from hulltune.data.features import SparseFeatures
-from hulltune.data.forest import Forest
-from hulltune.data.union import union, with_common_features
+from hulltune.data.features import (
+    DenseFeatures,
+    Features,
+    SparseFeatures,
+    concatenate_features,
+    moved,
+    places_among,
+    stays_dense,
+)
+from hulltune.data.forest import Forest, Pruned
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 
@@ -114,3 +122,78 @@ def _of_lists(lists: Dataset | None, what: str, ids: Iterable[SentenceId], defau
         return None
     known = dict(zip(lists.ids, values, strict=True))
     return tuple(known.get(name, default) for name in ids)
+
+
+# Unions.
+
+
+def union(forests: Sequence[Forest]) -> Forest:
+    """The forest of all derivations of any of these: a new root with an edge, all features 0, to each of their roots.
+
+    Their features must be the same. One forest alone stays as it is; forests without derivations are left out. Ties
+    go to the earlier forest. Edges of the new root have the id −1. Linear.
+    """
+    if not forests:
+        raise InputError("forests: a union needs at least one forest, got none")
+    if len(forests) == 1:
+        return forests[0]
+    filled = [forest for forest in forests if forest.edges]
+    if len(filled) <= 1:
+        return filled[0] if filled else forests[0]
+    corpus = Corpus.pack(filled)
+    members, width = len(filled), len(corpus.feature_names)
+    shifts = np.repeat(corpus.node_offsets[:-1], np.diff(corpus.tail_offsets[corpus.sentence_edges]))
+    roots = corpus.node_offsets[1:] - 1
+    zeros: Features = DenseFeatures(np.zeros((members, width), dtype=corpus.features.values.dtype, order="F"))
+    return Forest(
+        edge_offsets=np.append(corpus.edge_offsets, corpus.edges + members),
+        tail_offsets=np.concatenate([corpus.tail_offsets, len(corpus.tails) + 1 + np.arange(members)]),
+        tails=np.concatenate([corpus.tails + shifts, roots]).astype(np.int32),
+        features=concatenate_features([corpus.features, zeros], width),
+        feature_names=corpus.feature_names,
+        label_offsets=np.concatenate([corpus.label_offsets, len(corpus.labels) + 1 + np.arange(members)]),
+        labels=np.concatenate([corpus.labels, np.full(members, -1, dtype=np.int32)]),
+        vocabulary=corpus.vocabulary,
+        edge_ids=np.concatenate([corpus.edge_ids, np.full(members, -1, dtype=np.int64)]),
+        pruned=Pruned(
+            nodes=sum(forest.pruned.nodes for forest in forests), edges=sum(forest.pruned.edges for forest in forests)
+        ),
+    )
+
+
+def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None = None) -> list[Forest]:
+    """The forests over the union of their features; a feature that a forest lacks is 0 in it.
+
+    Features are in the order of first appearance, or of their numbers where the names differ in nothing else (f1, f2,
+    …). With ``names`` they are these, and others are left out. Features become a matrix where that is not too empty
+    (see features.stays_dense), otherwise sparse rows.
+    """
+    if names is None:
+        seen: dict[str, None] = {}
+        for some in dict.fromkeys(forest.feature_names for forest in forests):
+            seen.update(dict.fromkeys(some))
+        names = _by_number(tuple(seen))
+    edges = sum(forest.edges for forest in forests)
+    dense = stays_dense(len(names), edges, 0)
+    if not dense:
+        dense = stays_dense(len(names), edges, sum(int(np.count_nonzero(each.features.values)) for each in forests))
+    names = tuple(names)
+    places: dict[tuple[str, ...], Int32s] = {}
+    changed = []
+    for forest in forests:
+        if dense and forest.feature_names == names and isinstance(forest.features, DenseFeatures):
+            changed.append(forest)
+            continue
+        place = places.get(forest.feature_names)
+        if place is None:
+            place = places[forest.feature_names] = places_among(forest.feature_names, names)
+        features = moved(forest.features, place, len(names), dense)
+        changed.append(replace(forest, features=features, feature_names=names))
+    return changed
+
+
+def _by_number(names: tuple[str, ...]) -> tuple[str, ...]:
+    stems = {name.rstrip("0123456789") for name in names}
+    if len(stems) != 1 or any(name in stems for name in names):
+        return names
+    return tuple(sorted(names, key=lambda name: int(name[len(next(iter(stems))) :])))
