@@ -5,6 +5,7 @@ To add a format, or another dialect of one, add a row to SAMPLES: its checks com
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -222,6 +223,11 @@ LISTS = [
     ),
 ]
 
+OPENFST = struct.pack("<ii6si8siiQqqq", 2125659606, 6, b"vector", 8, b"standard", 2, 0, 3, 0, 2, 0) + struct.pack(
+    "<fqiififq", float("inf"), 1, 7, 7, 0.5, 1, 0.0, 0
+)
+"""An acceptor of the label 7, whose cost is 0.5."""
+
 FORESTS = [
     Sample(
         "forest",
@@ -262,6 +268,63 @@ FORESTS = [
         may_be_empty=False,
         broken=(Broken("1 2 b 1", "1 x b 1", "."),),
     ),
+    Sample(
+        "joshua",
+        "# target ||| features\n2 3\n1\nthe ||| lm_0=-1.5\na ||| lm_0=-2\n2\n[1] home ||| lm_0=-1\n",
+        number="-1.5",
+        word="home",
+        broken=(
+            Broken("[1] home", "[7] home", "no node .7.; expected one that has edges"),
+            Broken("a ||| lm_0=-2", "a", "no '|||'"),
+        ),
+    ),
+    Sample(
+        "moses-graph",
+        "7 hyp=0 stack=0\n"
+        "7 hyp=1 stack=1 back=0 score=-1 transition=-1.5 forward=2 fscore=-3 covered=0-0 out=it is\n"
+        "7 hyp=2 stack=2 back=1 score=-2 transition=-2 forward=-1 fscore=0 covered=1-1 out=home\n",
+        "plain",
+        number="-1.5",
+        word="home",
+        broken=(
+            Broken("back=1", "back=5", "back=5, but this sentence has no such node"),
+            Broken("hyp=2 stack", "stack", "no field hyp="),
+            Broken("transition=-2 ", "", "neither transition= nor scores="),
+        ),
+    ),
+    Sample(
+        "moses-graph",
+        "4 hyp=0 stack=0 forward=1 fscore=-3\n"
+        '4 hyp=1 stack=1 back=0 score=-1 transition=-1 forward=-1 fscore=-3 covered=0-0 scores="core=(0.5,-1.5) oov=1" '
+        'out="ich|home "\n',
+        "extended",
+        number="-1.5",
+        word="home",
+        broken=(
+            Broken("core=(", "cor=(", "its scores cannot be read"),
+            Broken("oov=1", "oov", "'oov' is no feature"),
+            Broken("ich|", "", "expected 'source|target'"),
+        ),
+    ),
+    Sample(
+        "cdec-json",
+        '{"rules":[1,"[X] ||| das ||| the",2,"[S] ||| [X,1] haus ||| [1] home"],"features":["lm"],"edges":[{"tail":[],'
+        '"feats":[0,-1.5],"rule":1}],"node":{"in_edges":[0]},"edges":[{"tail":[0],"feats":[0,-1],"rule":2}],'
+        '"node":{"in_edges":[1]}}\n',
+        number="-1.5",
+        word="home",
+        broken=(Broken('"tail":[0]', '"tail":[3]', "edge 1: no node 3"),),
+    ),
+    Sample(
+        "travatar",
+        '{"nodes": [{"id": 0}, {"id": 1}], "edges": [{"head": 0, "tails": [1], "trg": [{"words": [-1, "home"]}], '
+        '"features": {"lm": -1}}, {"head": 1, "trg": [{"words": ["the"]}], "features": {"lm": -1.5}}], "words": []}\n',
+        number="-1.5",
+        word="home",
+        may_be_empty=False,
+        broken=(Broken('"tails": [1]', '"tails": [3]', "edge 0: no node 3"),),
+    ),
+    Sample("openfst", OPENFST),
 ]
 
 SAMPLES = [*LISTS, *FORESTS]

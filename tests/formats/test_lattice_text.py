@@ -128,7 +128,6 @@ def test_sentences_over_several_blocks(file: Path, monkeypatch: pytest.MonkeyPat
         (PLAIN.replace("back=1 ", "back=3 "), ":1: the forest has a cycle: 3 → 3"),
         (PLAIN.replace("out=i was ", ""), ":3: no field out="),
         (PLAIN.replace("transition=-0.7 ", ""), ":3: neither transition= nor scores="),
-        (PLAIN.replace("transition=-0.7 ", "transition=nan "), ":3: feature 'transition' is 'nan'; expected a finite"),
         (PLAIN.replace("transition=-0.7 ", "transition= "), ":3: feature 'transition' is ''; expected a finite"),
         (PLAIN.replace("stack=2 ", "stack "), ":4: 'stack' is no field; expected 'key=value'"),
         (PLAIN.replace("forward=-1", "forward=8"), ":4: forward=8, but this sentence has no such hypothesis"),
@@ -154,7 +153,6 @@ def test_sentences_over_several_blocks(file: Path, monkeypatch: pytest.MonkeyPat
         (EXTENDED.replace("ich|I", "I"), ":2: 0 of '|' in out=; expected 'source|target'"),
         (EXTENDED.replace("ich|I", "ich|PRO|I|PRO"), ":2: 3 of '|' in out=; expected 'source|target'"),
         (BRACKETS.replace("[ d: 1 w:", "[ d: 1 v:"), ":3: its scores differ in number or kind"),
-        (PLAIN.encode().replace(b"was", b"\xff"), ":3: not UTF-8 (byte 0xff)"),
     ],
 )
 def test_what_is_wrong_with_a_search_graph(file: Path, content: str | bytes, message: str) -> None:
@@ -238,7 +236,6 @@ def test_dicts_cut_off_at_any_character(file: Path) -> None:
         ("((('a',1,{'score':2},1),),)", "feature 'score' is also the name that an unnamed score gets"),
         ("((('a',{'F':nan},1),),)", "feature 'F' is 'nan'; expected a finite number"),
         ("((('a',{'F':},1),),)", "feature 'F' is ''; expected a finite number"),
-        ("((('a',{'F':1_0},1),),)", "feature 'F' is '1_0'; expected a finite number"),
         ("((('a',{'F'},1),),)", "arc 1: expected features as {'name': value, …}"),
         ("((('a',{'F':1 2},1),),)", "arc 1: expected features as {'name': value, …}"),
         ("((('a',{'':1},1),),)", "arc 1: expected scores without a name before those with one, and no empty name"),
@@ -273,8 +270,6 @@ def test_what_is_wrong_with_a_dict(file: Path, line: str, message: str) -> None:
         ("((('a',1,1.0),),)", "arc 1: expected the distance to a later node"),
         ("((('a',1,99999999999999999999),),)", "arc 1: leads from node 0 over"),
         ("((('a',1,2),),)", "arc 1: leads from node 0 over 2 nodes, but the lattice ends at node 1"),
-        ("((('a',nan,1),),)", "feature 'score' is 'nan'; expected a finite number"),
-        ("((('a',1e999,1),),)", "feature 'score' is '1e999'; expected a finite number"),
         ("((('a',one,1),),)", "feature 'score' is 'one'; expected a finite number"),
         ("((('a',,1),),)", "feature 'score' is ''; expected a finite number"),
         ("((('a',1,x=y,1),),)", "feature 'x' is 'y'; expected a finite number"),
