@@ -79,25 +79,31 @@ def options_in(kind: type) -> dict[str, Option]:
 
 def check(options: Any) -> None:
     """Refuse names that are not known and numbers that are out of range; numbers of NumPy become those of Python."""
-    from hulltune.arrays import as_number, as_whole
-
     for each in fields(options):
         told, value = each.metadata["option"], getattr(options, each.name)
         if value is None and each.default is None:
             continue
-        if told.among and isinstance(value, str) and value not in told.among:
-            raise unknown_name(told.noun or each.name, value, told.among)
-        if told.least is None or isinstance(value, str):
-            continue
-        is_whole = str(each.type).startswith("int")
-        number = as_whole(value) if is_whole else as_number(value)
-        if number is None or not told.least <= number < math.inf:
-            kind = "whole number" if is_whole else "number"
-            word = f" or {AUTO!r}" if each.name == "regularise" else ""
-            raise InputError(f"{each.name}: expected a {kind} of at least {told.least:g}{word}, got {value!r}")
-        if is_whole and number > told.most:
-            check_most(each.name, int(number), int(told.most))
-        object.__setattr__(options, each.name, number)
+        if told.among:
+            for name in (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ():
+                if name not in told.among:
+                    raise unknown_name(told.noun or each.name, name, told.among)
+        elif told.least is not None and (each.name, value) != ("regularise", AUTO):
+            number = _number_in_range(each.name, value, told, is_whole=str(each.type).startswith("int"))
+            object.__setattr__(options, each.name, number)
+
+
+def _number_in_range(name: str, value: Any, told: Option, *, is_whole: bool) -> float:
+    from hulltune.arrays import as_number, as_whole
+
+    assert told.least is not None
+    number = as_whole(value) if is_whole else as_number(value)
+    if number is None or not told.least <= number < math.inf:
+        kind = "whole number" if is_whole else "number"
+        word = f" or {AUTO!r}" if name == "regularise" else ""
+        raise InputError(f"{name}: expected a {kind} of at least {told.least:g}{word}, got {value!r}")
+    if number > told.most:
+        check_most(name, int(number), int(told.most))
+    return number
 
 
 # Calls with options as keywords.
@@ -127,17 +133,17 @@ def by_keyword(
     """
 
     def decorate(function: Callable[[Data, References, Options], Answer]) -> ByKeyword[Data, References, P, Answer]:
-        signature = inspect.signature(function)
+        signature, known = inspect.signature(function), inspect.signature(kind).parameters
         data, references, _ = signature.parameters.values()
 
         @functools.wraps(function)
         def call(data: Data, /, references: Any = None, **given: Any) -> Answer:
-            check_names(function.__name__, given, kind)
+            check_names(function.__name__, given, known)
             return function(data, references, kind(**given))  # type: ignore[call-arg]  # they were checked
 
         told: Any = call
         positional = (data.replace(kind=data.POSITIONAL_ONLY), references.replace(default=None))
-        told.__signature__ = signature.replace(parameters=[*positional, *inspect.signature(kind).parameters.values()])
+        told.__signature__ = signature.replace(parameters=[*positional, *known.values()])
         told.__doc__ = described(function.__doc__, kind)
         return told  # type: ignore[no-any-return]
 
@@ -155,7 +161,7 @@ def made_by_keyword(
 
         @functools.wraps(function)
         def call(self: Owner, **given: Any) -> None:
-            check_names(type(self).__name__, given, kind)
+            check_names(type(self).__name__, given, defaults)
             function(self, {**defaults, **given})
 
         told: Any = call
@@ -166,9 +172,8 @@ def made_by_keyword(
     return decorate
 
 
-def check_names(function: str, given: Iterable[str], kind: Any) -> None:
+def check_names(function: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Refuse keywords that a function does not have, as Python does, and suggest one."""
-    known = inspect.signature(kind).parameters
     for name in given:
         if name not in known:
             raise TypeError(f"{function}(): {unknown_name('option', name, known)}")
@@ -244,7 +249,7 @@ class Reading:
         "--add FILE NAME",
         DATA,
     )
-    features: Sequence[str] = option(
+    features: str | Sequence[str] = option(
         (),
         f"Features to compute from the texts of lists: {', '.join(BUILTIN_FEATURES)}. Of forests: words.",
         "--features NAME,…",
@@ -303,7 +308,7 @@ class Reading:
     threads: int | None = _threads()
 
     def __post_init__(self) -> None:
-        for name in ("ref_column", "ignore"):
+        for name in ("features", "ref_column", "ignore"):
             if isinstance(getattr(self, name), str):
                 object.__setattr__(self, name, (getattr(self, name),))
         for name in ("negate", "drop", "add", "features", "ref_column", "ignore"):  # iterated over more than once
