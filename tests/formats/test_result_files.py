@@ -56,3 +56,9 @@ def test_weights_without_a_start_are_no_result(tmp_path: Path, record: dict[str,
     (tmp_path / "r.json").write_text(json.dumps({**record, "start": {}}))
     with pytest.raises(InputError, match=r"r.json: not a result; weights and start have other names"):
         TuneResult.load(tmp_path / "r.json")
+
+
+def test_a_field_of_another_version_is_named(tmp_path: Path, record: dict[str, Any]) -> None:
+    (tmp_path / "r.json").write_text(json.dumps({**record, "luck": 5}))
+    with pytest.raises(InputError, match="not a result of this version; got 'luck' in it"):
+        TuneResult.load(tmp_path / "r.json")

@@ -166,42 +166,6 @@ def test_only_the_last_lines_are_shown(tmp_path: Path) -> None:
     assert max(map(len, caught.value.last_lines)) == 200
 
 
-GARBAGE = [
-    ("complete nonsense", "cannot tell the format"),
-    ("0 ||| text ||| a=x ||| 1", "feature 'a'"),
-    ("99 ||| text ||| a=1 ||| 1", "only 12 reference lines"),
-]
-
-
-@pytest.mark.parametrize(("text", "message"), GARBAGE)
-def test_garbage_is_not_taken_for_output_and_what_was_there_is_kept(tmp_path: Path, text: str, message: str) -> None:
-    program = tmp_path / "decoder.py"
-    program.write_text(
-        "import sys\n"
-        f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
-        "from tests.loop.decoders import main\n"
-        "main(*sys.argv[1:3])\n"
-        f"if sys.argv[3] == '2': open(sys.argv[2], 'w').write({text!r} + '\\n'); print('oh')\n"
-    )
-    decoder = CommandDecoder(f"{PYTHON} {program} {{weights}} {{output}} {{iteration}}")
-    options: dict[str, Any] = {
-        "start": START,
-        "metric": "wer",
-        "search": Climb(restarts=1),
-        "iterations": 2,
-        "folder": tmp_path / "run",
-    }
-    with pytest.raises(DecoderError, match=r"cannot be used: .*" + message) as caught:
-        tune_loop(decoder, references(), **options)
-    assert caught.value.last_lines[-1] == "oh"
-    assert (tmp_path / "run" / "iter-001" / "output").exists()
-    assert (tmp_path / "run" / "iter-002.unfinished" / "output").read_text() == text + "\n"
-    repaired = program.read_text().replace("'2'", "'no'")
-    program.write_text(repaired)
-    result = tune_loop(decoder, references(), **options)
-    assert len(result.iterations) >= 2
-
-
 @pytest.mark.parametrize(
     ("command", "options", "message"),
     [

@@ -191,24 +191,14 @@ def test_forests_of_several_iterations_are_one_and_equal_ones_count_once() -> No
 def test_a_small_decoder_learns(kind: str, tmp_path: Path) -> None:
     task = made_task(25, seed=1)
     decoder = Decoder(task.sources, size=20, form=kind, beam=3)
-    result = tune_loop(
-        decoder,
-        list(task.references),
-        start=START_WEIGHTS,
-        iterations=2,
-        search=Climb(restarts=3),
-        folder=tmp_path / "run",
-    )
+
+    def looped() -> LoopResult:
+        options: dict[str, Any] = {"start": START_WEIGHTS, "iterations": 2, "search": Climb(restarts=3)}
+        return tune_loop(decoder, list(task.references), folder=tmp_path / "run", **options)
+
+    result = looped()
     assert result.score > result.start_score + 3
-    again = tune_loop(
-        decoder,
-        list(task.references),
-        start=START_WEIGHTS,
-        iterations=2,
-        search=Climb(restarts=3),
-        folder=tmp_path / "run",
-    )
-    assert without_times(again) == without_times(result)
+    assert without_times(looped()) == without_times(result)
 
 
 def test_progress_tells_each_iteration_and_what_moved() -> None:
@@ -232,11 +222,6 @@ def test_a_result_survives_a_file(tmp_path: Path) -> None:
     path = result.save(tmp_path / "result.json")
     assert LoopResult.load(path) == result
     assert hulltune.read_weights(path) == result.weights
-    (tmp_path / "other.json").write_text('{"format": "another"}')
-    with pytest.raises(InputError, match="not the result of a loop"):
-        LoopResult.load(tmp_path / "other.json")
-    with pytest.raises(InputError, match="no such file"):
-        LoopResult.load(tmp_path / "none.json")
     (tmp_path / "part.json").write_text('{"format": "hulltune loop result 1", "weights": {}}')
     with pytest.raises(InputError, match="not the result of a loop of this version; expected 'score' in it"):
         LoopResult.load(tmp_path / "part.json")

@@ -148,6 +148,10 @@ FAULTS = {
         "write(output)\nif iteration == 2: open(output, 'a').write('12 ||| x ||| a=1 b=1 c=1 ||| 1\\n')",
         "only 12 reference lines",
     ),
+    "a feature is no number": (
+        "write(output)\nif iteration == 2: output.write_text('0 ||| text ||| a=x ||| 1\\n')",
+        "feature 'a'",
+    ),
     "it writes text": ("write(output)\nif iteration == 2: output.write_text('the best translation\\n')", "format"),
 }
 
@@ -156,9 +160,11 @@ FAULTS = {
 def test_a_fault_in_the_second_iteration_can_be_repaired(
     tmp_path: Path, code: str, message: str, expected: LoopResult
 ) -> None:
-    with pytest.raises(DecoderError, match=f"cannot be used: .*{message}"):
-        loop(decoder(tmp_path, code), tmp_path / "run")
+    with pytest.raises(DecoderError, match=f"cannot be used: .*{message}") as caught:
+        loop(decoder(tmp_path, f"{code}\nif iteration == 2: print('oh')"), tmp_path / "run")
+    assert caught.value.last_lines[-1] == "oh"
     assert (tmp_path / "run" / "iter-001").is_dir()
+    assert (tmp_path / "run" / "iter-002.unfinished" / "output").exists()
     assert not (tmp_path / "run" / "iter-002").exists()
     assert without_times(loop(decoder(tmp_path), tmp_path / "run")) == expected
 

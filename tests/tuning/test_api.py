@@ -238,18 +238,6 @@ def test_a_file_that_is_no_result_says_so(tmp_path: Path, text: str, message: st
     assert str(caught.value).startswith(f"{tmp_path / 'b.json'}: ")
 
 
-def test_a_result_of_other_parts_says_so(tmp_path: Path) -> None:
-    result = tune(random_lists(16), **QUICK)
-    for name, value, message in (
-        ("heldout", {"gain": {}}, "a field has a value of the wrong kind"),
-        ("others", 5, "a field has a value of the wrong kind"),
-        ("luck", 5, "not a result of this version; got 'luck' in it"),
-    ):
-        (tmp_path / "b.json").write_text(json.dumps({**result.to_dict(), name: value}), encoding="utf-8")
-        with pytest.raises(InputError, match=message):
-            TuneResult.load(tmp_path / "b.json")
-
-
 def test_a_store_answers_later_runs(tmp_path: Path) -> None:
     lists = random_lists(17)
     first = tune(lists, store=tmp_path / "s.sqlite", **QUICK)
@@ -355,17 +343,6 @@ def test_weights_of_other_features_are_refused() -> None:
             function(lists, {"lm": 1.0})
 
 
-def test_lists_without_features() -> None:
-    with pytest.raises(InputError, match="the candidates have no features"):
-        tune([{"refs": ["a"], "candidates": [{"text": "a"}, {"text": "b"}]}], **QUICK)
-
-
-def test_lists_without_any_candidate(tmp_path: Path) -> None:
-    (tmp_path / "x.jsonl").write_text('{"id": 0, "refs": ["a"], "candidates": []}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="no sentence has a candidate"):
-        tune(read(tmp_path / "x.jsonl"), **QUICK)
-
-
 def test_a_name_that_lists_leave_out_may_be_absent_from_held_out_lists() -> None:
     """With features that are written only where they are not 0, a whole file may lack some."""
     records = random_records(22)
@@ -389,22 +366,25 @@ def test_data_frames() -> None:
     assert tune(pandas.DataFrame(rows), texts_of(records), **QUICK).weights == tune(records, **QUICK).weights
 
 
-def test_a_result_that_reranking_does_not_confirm_is_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("of", ["another text", "other weights"])
+def test_a_result_that_reranking_does_not_confirm_is_not_returned(of: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lists = random_lists(24)
-    texts = rerank(lists, tune(lists, **QUICK))
-    wrong = Reranked([*texts[:3], "something else", *texts[4:]])
+    weights = tune(lists, **QUICK).weights
+    texts = rerank(lists, weights)
+    wrong = rerank(lists, {name: -weight for name, weight in weights.items()})
+    if of == "another text":
+        wrong = Reranked([*texts[:3], "something else", *texts[4:]])
+    place = next(place for place in range(len(texts)) if texts[place] != wrong[place])
     monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "rerank", lambda *_, **__: wrong)
-    message = f"reranking with the tuned weights picks 'something else' for sentence 3, but the search had {texts[3]!r}"
+    message = f"weights picks {wrong[place]!r} for sentence {place}, but the search had {texts[place]!r}"
     with pytest.raises(RuntimeError, match=message):
         tune(lists, **QUICK)
 
 
-def test_reranking_with_other_weights_does_not_confirm_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    lists = random_lists(24)
-    weights = tune(lists, **QUICK).weights
-    other = rerank(lists, {name: -weight for name, weight in weights.items()})
-    texts = rerank(lists, weights)
-    sentence = next(place for place in range(len(texts)) if texts[place] != other[place])
-    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "rerank", lambda *_, **__: other)
-    with pytest.raises(RuntimeError, match=f"picks {other[sentence]!r} for sentence {sentence}, but the search had"):
-        tune(lists, **QUICK)
+@pytest.mark.parametrize(
+    ("candidates", "message"),
+    [([{"text": "a"}, {"text": "b"}], "the candidates have no features"), ([], "no sentence has a candidate")],
+)
+def test_lists_without_anything_to_tune(candidates: list[Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        tune([{"refs": ["a"], "candidates": candidates}], **QUICK)

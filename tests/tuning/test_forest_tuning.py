@@ -57,23 +57,6 @@ def test_lists_as_forests_give_the_same_result_to_the_bit(search: str, metric: s
     assert outcome(tune(as_forests(lists), **options)) == outcome(tune(lists, **options))
 
 
-@pytest.mark.parametrize("search", STRATEGIES)
-def test_threads_do_not_matter(search: str) -> None:
-    forests, references = random_forests(2)
-    options = {**QUICK, "search": quick_search(search)}
-    runs = [tune(forests, references, **{**options, "threads": threads}) for threads in (1, 2, 3)]
-    assert outcome(runs[0]) == outcome(runs[1]) == outcome(runs[2])
-    assert runs[0].score < runs[0].start_score == runs[0].baseline
-    assert runs[0].baseline_kind == "the start weights' choice"
-
-
-def test_the_order_of_sentences_does_not_matter() -> None:
-    forests, references = random_forests(3)
-    turned = tune(forests[::-1], references[::-1], **QUICK)
-    straight = tune(forests, references, **QUICK)
-    assert (turned.weights, turned.score, turned.oracle) == (straight.weights, straight.score, straight.oracle)
-
-
 @pytest.mark.parametrize("metric", ["wer", "bleu", "chrf"])
 def test_decoding_with_the_weights_gives_the_score(metric: str) -> None:
     forests, references = random_forests(4)
@@ -331,22 +314,3 @@ def test_files_that_do_not_agree_have_no_weights_in_common(tmp_path: Path) -> No
     assert read(tmp_path / "1.slf").model is None
     (tmp_path / "1.slf").write_text(SLF.format(scale="2 base=10", penalty=-1))
     assert read(tmp_path / "1.slf").model == {"acoustic": 1.0, "language": 2.0, "words": -math.log(10)}
-
-
-def test_scales_of_further_fields_are_taken_and_names_without_a_scale_leave_the_header_silent(tmp_path: Path) -> None:
-    file = tmp_path / "1.slf"
-    further = SLF.format(scale="2 ngscale=3 x2scale=0.5", penalty=0)
-    file.write_text(further.replace("l=-3", "l=-3 n=-1 ds=-2 x1=-1 x2=4"))
-    found = {"acoustic": 1.0, "language": 2.0, "ngram": 3.0, "duration": 0.0, "x1": 0.0, "x2": 0.5, "words": 0.0}
-    assert read(file).model == found
-    file.write_text(SLF.format(scale=2, penalty=0).replace("l=-3", "l=-3 graph=-1"))
-    assert read(file).model is None
-
-
-def test_a_format_of_one_score_has_its_sum(tmp_path: Path) -> None:
-    (tmp_path / "a.fst").write_text("0 1 a 1\n0 1 b 0.5\n1\n")
-    assert read(tmp_path / "a.fst").model == {"score": 1.0}
-    (tmp_path / "b.fst").write_text("0 1 a 1,2\n0 1 b 0.5,1\n1\n")
-    assert read(tmp_path / "b.fst").model is None
-    (tmp_path / "lat").write_text("u1\n0 1 a 4.5,-120.25,3_5\n0 1 b 3.25,-118.5,3_4\n1 0,0,\n\n")
-    assert read(tmp_path / "lat", format="kaldi").model == {"graph": 1.0, "acoustic": 1.0}

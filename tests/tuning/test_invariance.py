@@ -17,7 +17,7 @@ from hulltune.search.steps import search_lines
 from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.reranking import rank
 from hulltune.tuning.strategies import STRATEGIES
-from tests.tuning.corpora import QUICK, quick_search, random_lists, random_records
+from tests.tuning.corpora import QUICK, quick_search, random_forests, random_lists, random_records
 
 
 def outcome(result: TuneResult) -> tuple[Any, ...]:
@@ -32,6 +32,9 @@ def test_the_order_of_sentences_does_not_matter(search: str) -> None:
     one, other = tune(records, **options), tune(turned, **options)
     assert outcome(other) == outcome(one)
     assert (other.gain, other.without) == (one.gain, one.without)
+    forests, references = random_forests(3)
+    straight, back = (tune(forests[::step], references[::step], **options) for step in (1, -1))
+    assert (back.weights, back.score, back.oracle) == (straight.weights, straight.score, straight.oracle)
 
 
 @pytest.mark.parametrize("metric", ["bleu", "ter", "meteor"])
@@ -53,10 +56,10 @@ def test_the_order_of_sentences_does_not_matter_for_intervals_and_folds(metric: 
         assert after.heldout == before.heldout
 
 
+@pytest.mark.parametrize("data", [(random_lists(2, sentences=20),), random_forests(2)], ids=["lists", "forests"])
 @pytest.mark.parametrize("search", STRATEGIES)
-def test_the_number_of_threads_does_not_matter(search: str) -> None:
-    lists = random_lists(2, sentences=20)
-    runs = [tune(lists, **{**QUICK, "search": quick_search(search), "threads": threads}) for threads in (1, 2, 3)]
+def test_the_number_of_threads_does_not_matter(search: str, data: Any) -> None:
+    runs = [tune(*data, **{**QUICK, "search": quick_search(search), "threads": threads}) for threads in (1, 2, 3)]
     assert outcome(runs[0]) == outcome(runs[1]) == outcome(runs[2])
     assert runs[0].history == runs[1].history == runs[2].history
 

@@ -48,20 +48,31 @@ def puts_out_a_tail_twice(forest: Forest) -> bool:
     return False
 
 
+LETTERS = st.text("abcd e", max_size=7)
+UNITS: dict[str, tuple[Any, Any]] = {
+    "words": (Wer(), str.split),
+    "characters": (Cer(), lambda text: list(text.strip())),
+}
+
+
+@pytest.mark.parametrize("unit", UNITS)
 @settings(max_examples=150, deadline=None)
-@given(st.one_of(forests(elements=counts), forests(elements=counts, max_arity=1, max_nodes=7)), references, references)
-def test_the_nearest_output_of_all(forest: Forest, one: str, other: str) -> None:
-    prepared = Wer().prepare([[one, other]])
-    found = nearest_outputs(Corpus.pack([forest]), prepared, np.array([0]))[0]
+@given(
+    forest=st.one_of(forests(elements=counts), forests(elements=counts, max_arity=1, max_nodes=7)),
+    two=st.tuples(st.one_of(references, LETTERS), st.one_of(references, LETTERS)),
+)
+def test_the_nearest_output_of_all(unit: str, forest: Forest, two: tuple[str, str]) -> None:
+    metric, parts_of = UNITS[unit]
+    found = nearest_outputs(Corpus.pack([forest]), metric.prepare([list(two)]), np.array([0]))[0]
     every = outputs(forest)
     if puts_out_a_tail_twice(forest) or not every:
         assert found == ()
         return
-    for nearest, reference in zip(found, (one, other), strict=True):
+    for nearest, reference in zip(found, map(parts_of, two), strict=True):
         assert nearest.text in every
-        assert nearest.edits == min(edit_distance(text.split(), reference.split()) for text in every)
-        assert nearest.edits == edit_distance(nearest.text.split(), reference.split())
-        assert nearest.length == len(reference.split())
+        assert nearest.edits == min(edit_distance(parts_of(text), reference) for text in every)
+        assert nearest.edits == edit_distance(parts_of(nearest.text), reference)
+        assert nearest.length == len(reference)
 
 
 @given(st.lists(forests(elements=counts), min_size=1, max_size=3))
@@ -72,26 +83,6 @@ def test_where_edges_put_out_their_tails(several: list[Forest]) -> None:
         come_first = all(label >= 0 for begin, end in offsets for label in forest.labels[begin + 1 : end].tolist())
         expected = come_first, puts_out_a_tail_twice(forest)
         assert tails_put_out(corpus.label_offsets, corpus.labels, *ends) == expected
-
-
-LETTERS = st.text("abcd e", max_size=7)
-spaced = st.one_of(references, LETTERS)
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.one_of(forests(elements=counts), forests(elements=counts, max_arity=1, max_nodes=7)), spaced, spaced)
-def test_the_nearest_output_by_characters(forest: Forest, one: str, other: str) -> None:
-    prepared = Cer().prepare([[one, other]])
-    found = nearest_outputs(Corpus.pack([forest]), prepared, np.array([0]))[0]
-    every = outputs(forest)
-    if puts_out_a_tail_twice(forest) or not every:
-        assert found == ()
-        return
-    for nearest, reference in zip(found, (one.strip(), other.strip()), strict=True):
-        assert nearest.text in every
-        assert nearest.edits == min(edit_distance(list(text), list(reference)) for text in every)
-        assert nearest.edits == edit_distance(list(nearest.text), list(reference))
-        assert nearest.length == len(reference)
 
 
 def test_words_that_are_white_space_at_the_ends_of_a_line_are_left_to_the_candidates() -> None:
