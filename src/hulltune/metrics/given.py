@@ -194,7 +194,7 @@ class Given(MeanMetric):
         """Bind the column or the ids of sentences, and references, which are needed only to weigh by their words."""
         least = 1 if self.needs_references else 0
         groups = checked_references("given", references, sources, ragged=True, at_least=least)
-        lengths = [float(len(group[0].split())) if group else 0.0 for group in groups]
+        lengths = np.array([float(len(group[0].split())) if group else 0.0 for group in groups])
         if self.column is None:
             return _ByText(self.table, known.ids, self.weight, lengths)
         return ByCandidate(quality(known, self.column), self.weight, lengths)
@@ -209,36 +209,17 @@ def quality(known: Known, column: str) -> Floats:
     return known.qualities[column]
 
 
-class _Weighed(PreparedMetric):
-    """Scores of outputs times their weights, and the weights."""
+class _ByText(PreparedMetric):
+    """The scores of a table, times their weights, and the weights."""
 
-    def __init__(self, weight: str, reference_lengths: Sequence[float]) -> None:
-        self._weight = weight
-        self._reference_lengths = np.array(reference_lengths, dtype=np.float64)
-
-    def _rows(self, scores: Floats, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
-        if self._weight == "sentence":
-            weights = np.ones(len(outputs))
-        elif self._weight == "tokens":
-            weights = np.array([float(len(output.split())) for output in outputs])
-        else:
-            weights = self._reference_lengths[sentences]
-        return np.stack([scores * weights, weights], axis=1)
-
-
-class _ByText(_Weighed):
-    """The scores of a table."""
-
-    def __init__(
-        self, table: ScoreTable, ids: Sequence[int | str], weight: str, reference_lengths: Sequence[float]
-    ) -> None:
-        super().__init__(weight, reference_lengths)
-        self._table, self._ids = table, ids
+    def __init__(self, table: ScoreTable, ids: Sequence[int | str], weight: str, reference_lengths: Floats) -> None:
+        self._table, self._ids, self._weight, self._lengths = table, ids, weight, reference_lengths
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         numbers = checked_sentences(sentences, outputs, len(self._ids))
         scores = np.array([self._score(*pair) for pair in zip(numbers, outputs, strict=True)], dtype=np.float64)
-        return self._rows(scores, np.asarray(numbers, dtype=np.int64), outputs)
+        weights = _weights(self._weight, self._lengths, np.asarray(numbers, dtype=np.int64), outputs)
+        return np.stack([scores * weights, weights], axis=1)
 
     def _score(self, number: int, output: str) -> float:
         """The score by the id of the sentence or, where ids are names, also by its place."""
@@ -255,13 +236,13 @@ class _ByText(_Weighed):
         return score
 
 
-class ByCandidate(_Weighed):
+class ByCandidate(PreparedMetric):
     """A number of each candidate, whatever its text; a text that is no candidate does not count."""
 
-    def __init__(self, values: Floats, weight: str, reference_lengths: Sequence[float]) -> None:
-        super().__init__(weight, reference_lengths)
+    def __init__(self, values: Floats, weight: str, reference_lengths: Floats) -> None:
         whole = weight != "reference_tokens" and np.all(values == np.rint(values)) and np.all(np.abs(values) < 2**31)
-        self._values, self._type = values, np.int64 if whole else np.float64  # sums of integers are exact and fast
+        self._type = np.int64 if whole else np.float64  # sums of integers are exact and fast
+        self._values, self._weight, self._lengths = values, weight, reference_lengths
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         """Nothing: texts alone have no numbers."""
@@ -269,7 +250,15 @@ class ByCandidate(_Weighed):
 
     def statistics_of(self, candidates: Int64s, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         """The numbers of candidates times their weights, and the weights."""
-        known = candidates >= 0
-        rows = self._rows(np.where(known, self._values[candidates], 0.0), sentences, outputs)
-        rows[~known] = 0.0
-        return rows.astype(self._type)
+        weights = np.where(candidates >= 0, _weights(self._weight, self._lengths, sentences, outputs), 0.0)
+        values = np.where(candidates >= 0, self._values[candidates], 0.0)
+        return np.stack([values * weights, weights], axis=1).astype(self._type)
+
+
+def _weights(weight: str, reference_lengths: Floats, sentences: Int64s, outputs: Sequence[str]) -> Floats:
+    """The weight of each output in the mean (see WEIGHTS)."""
+    if weight == "sentence":
+        return np.ones(len(outputs))
+    if weight == "tokens":
+        return np.array([float(len(output.split())) for output in outputs])
+    return reference_lengths[sentences]

@@ -6,9 +6,10 @@ import importlib
 import inspect
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeGuard, TypeVar, cast, get_origin
+from typing import Any, TypeGuard, TypeVar, get_origin
 
 from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import Metric
@@ -193,73 +194,57 @@ def _converted(name: str, cls: type[Metric], option: str, text: str) -> Any:
         hint = typing.get_type_hints(cls.__init__).get(option, Any)
     except NameError:  # an annotation that exists only for type checkers
         hint = Any
-    for kind in _alternatives(hint):
+    readers = _readers(hint)
+    for _, read in readers:
         try:
-            return _as_kind(kind, text)
+            return read(text)
         except ValueError:
             continue
-    expected = " or ".join(dict.fromkeys(_described(kind) for kind in _alternatives(hint)))
+    expected = " or ".join(dict.fromkeys(name for name, _ in readers)) or "a value that only Python can give"
     advice = "; put a space before + - * /" if any(sign in text for sign in "+-*/") else ""
     raise InputError(f"option {option} of {name} is {text!r}; expected {expected}{advice}")
 
 
-_ORDER = (types.NoneType, bool, int, float, tuple, Path, str)
+_Reader = tuple[str, Callable[[str], Any]]
+"""What an option may be, in words, and the function that reads it; that raises ValueError for another text."""
 
 
-def _alternatives(hint: Any) -> list[Any]:
-    """The types that a hint allows, narrow ones first, because every text is a valid str."""
-    arguments: list[Any] = [hint]
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        arguments = list(typing.get_args(hint))
-    if Any in arguments:
-        return [types.NoneType, bool, int, float, str]
-
-    def rank(kind: Any) -> int:
-        plain = tuple if _is_sequence(kind) else kind
-        return _ORDER.index(plain) if plain in _ORDER else -1
-
-    if str in arguments:  # a str that may also be a Path or a sequence is left as it is written
-        arguments = [kind for kind in arguments if kind in (types.NoneType, bool, int, float, str)]
-    return sorted(arguments, key=rank)
-
-
-def _is_sequence(kind: Any) -> bool:
-    origin = typing.get_origin(kind) or kind
-    return inspect.isclass(origin) and origin in (tuple, list, set, frozenset, *_ABSTRACT_SEQUENCES)
+def _readers(hint: Any) -> list[_Reader]:
+    """The readers of what an annotation allows, narrow ones first, because every text is a str."""
+    kinds = typing.get_args(hint) if get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+    if Any in kinds:
+        kinds = tuple(_PLAIN)
+    if str in kinds:  # a str that may also be a Path or a sequence is left as it is written
+        kinds = tuple(kind for kind in kinds if kind in _PLAIN)
+    literals = [typing.get_args(kind) for kind in kinds if get_origin(kind) is typing.Literal]
+    sequences = [kind for kind in (get_origin(kind) or kind for kind in kinds) if kind in _SEQUENCES]
+    return [
+        *((" or ".join(map(str, values)), _one_of({str(value): value for value in values})) for values in literals),
+        *(_PLAIN[kind] for kind in _PLAIN if kind in kinds),
+        *(("items separated by +", partial(_items, kind)) for kind in sequences),
+        *(("a text", Path) for kind in kinds if kind is Path),
+    ]
 
 
-_ABSTRACT_SEQUENCES = tuple(
-    typing.get_origin(kind) for kind in (typing.Sequence[str], typing.Collection[str], typing.Iterable[str])
-)
+def _one_of(values: Mapping[str, Any]) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        if text not in values and text.lower() not in values:
+            raise ValueError(text)
+        return values[text if text in values else text.lower()]
+
+    return read
 
 
-def _as_kind(kind: Any, text: str) -> Any:
-    """``text`` as a value of ``kind``; raises ValueError if it is none."""
-    if kind is types.NoneType:
-        return _one_of({"none": None}, text)
-    if kind is bool:
-        return _one_of({"true": True, "yes": True, "false": False, "no": False}, text)
-    if typing.get_origin(kind) is typing.Literal:
-        return _one_of({str(value): value for value in typing.get_args(kind)}, text)
-    if _is_sequence(kind):
-        items = [item for item in text.split("+") if item]
-        origin = typing.get_origin(kind) or kind
-        return cast(type, origin)(items) if origin in (list, set, frozenset) else tuple(items)
-    if kind in (int, float, Path, str):
-        return kind(text)
-    raise ValueError(kind)
+def _items(kind: Any, text: str) -> Any:
+    items = [item for item in text.split("+") if item]
+    return kind(items) if kind in (list, set, frozenset) else tuple(items)
 
 
-def _one_of(values: Mapping[str, Any], text: str) -> Any:
-    if text not in values and text.lower() not in values:
-        raise ValueError(text)
-    return values[text if text in values else text.lower()]
-
-
-def _described(kind: Any) -> str:
-    if typing.get_origin(kind) is typing.Literal:
-        return " or ".join(str(value) for value in typing.get_args(kind))
-    if _is_sequence(kind):
-        return "items separated by +"
-    names = {types.NoneType: "none", bool: "true or false", int: "a whole number", float: "a number"}
-    return names.get(kind, "a text")
+_PLAIN: dict[Any, _Reader] = {
+    types.NoneType: ("none", _one_of({"none": None})),
+    bool: ("true or false", _one_of({"true": True, "yes": True, "false": False, "no": False})),
+    int: ("a whole number", int),
+    float: ("a number", float),
+    str: ("a text", str),
+}
+_SEQUENCES = (tuple, list, set, frozenset, Sequence, Collection, Iterable)
