@@ -36,47 +36,36 @@ if TYPE_CHECKING:
     from hulltune.metrics.wer import Wer as Wer
 
 _MODULES = {
-    "Aer": "aer",
-    "Accuracy": "accuracy",
-    "Ask": "ask",
-    "Bleu": "bleu",
-    "Cer": "wer",
-    "ChrF": "chrf",
-    "ChrFPlusPlus": "chrf",
-    "Combination": "combination",
-    "FMeasure": "fmeasure",
-    "Given": "given",
-    "Memory": "memory",
-    "TextMemory": "memory",
-    "Mer": "wer",
-    "Meteor": "meteor",
-    "Metric": "base",
-    "NotYet": "questions",
-    "PreparedMetric": "base",
-    "Question": "questions",
-    "ScoreTable": "given",
-    "Store": "store",
-    "Ter": "ter",
-    "Unanswered": "questions",
-    "Wer": "wer",
-    "export_questions": "questions",
-    "get_metric": "registry",
-    "import_answers": "questions",
-    "metric_names": "registry",
-    "register_metric": "registry",
+    "accuracy": ("Accuracy",),
+    "aer": ("Aer",),
+    "ask": ("Ask",),
+    "base": ("Metric", "PreparedMetric"),
+    "bleu": ("Bleu",),
+    "chrf": ("ChrF", "ChrFPlusPlus"),
+    "combination": ("Combination",),
+    "fmeasure": ("FMeasure",),
+    "given": ("Given", "ScoreTable"),
+    "memory": ("Memory", "TextMemory"),
+    "meteor": ("Meteor",),
+    "questions": ("NotYet", "Question", "Unanswered", "export_questions", "import_answers"),
+    "registry": ("get_metric", "metric_names", "register_metric"),
+    "store": ("Store",),
+    "ter": ("Ter",),
+    "wer": ("Cer", "Mer", "Wer"),
 }
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = list(_MODULES)
+__all__ = list(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
     """Import the module of a public name when it is first asked for."""
-    if name not in _MODULES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+    return sorted({*globals(), *_MODULE_OF})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Floats, Int32s, Int64s, as_whole
+from hulltune.arrays import Floats, Int64s, as_whole
 from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
 from hulltune.kernels.metrics.packed import Tokens
@@ -25,40 +25,14 @@ Modes = int | NDArray[np.int8]
 _BATCH_CHARACTERS = 1 << 17
 
 
-class Lines(NamedTuple):
-    """Lines end to end: ``codes[offsets[i]:offsets[i + 1]]`` are the code points of line i."""
-
-    codes: Int32s
-    offsets: Int64s
-
-
-def pack(lines: Sequence[str]) -> Lines:
+def pack(lines: Sequence[str]) -> Tokens:
     """The code points of all lines in one (read-only) array, O(characters) at the speed of a copy."""
     if isinstance(lines, Texts) and lines.codes is not None:
-        return Lines(*lines.codes)
+        return Tokens(*lines.codes)
     offsets = np.zeros(len(lines) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)), out=offsets[1:])
     codes = np.frombuffer("".join(lines).encode("utf-32-le", "surrogatepass"), "<i4")
-    return Lines(codes.astype(np.int32, copy=False), offsets)
-
-
-def in_batches(
-    compute: Callable[[Int64s, Sequence[str]], Statistics], sentences: Int64s, outputs: Sequence[str]
-) -> Statistics:
-    """The results of ``compute`` on batches of about a thousand outputs.
-
-    Measured on 50,000 outputs: the code points and ids of a batch stay in the cache and in memory that the
-    allocator reuses. All outputs at once take twice as long, most of it in page faults; batches of 64 take 1.5
-    times as long, because of the calls.
-    """
-    if isinstance(outputs, Texts):  # a batch already
-        return compute(sentences, outputs)
-    sample = outputs[:: max(1, len(outputs) // 64)]
-    size = max(64, _BATCH_CHARACTERS // (1 + sum(map(len, sample)) // max(1, len(sample))))
-    if len(outputs) <= size:
-        return compute(sentences, outputs)
-    starts = range(0, len(outputs), size)
-    return np.concatenate([compute(sentences[k : k + size], outputs[k : k + size]) for k in starts])
+    return Tokens(codes.astype(np.int32, copy=False), offsets)
 
 
 class TextMetric(Metric):
@@ -95,7 +69,17 @@ class PreparedText(PreparedMetric):
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         """The columns of the metric for each output."""
         sentences = checked_numbers(sentences, outputs, len(self._offsets) - 1)
-        return in_batches(self._statistics, sentences, outputs)
+        if isinstance(outputs, Texts):  # a batch already
+            return self._statistics(sentences, outputs)
+        sample = outputs[:: max(1, len(outputs) // 64)]
+        # Measured on 50,000 outputs: the code points and ids of a batch of about a thousand stay in the cache and in
+        # memory that the allocator reuses. All outputs at once take twice as long, most of it in page faults; batches
+        # of 64 take 1.5 times as long, because of the calls.
+        size = max(64, _BATCH_CHARACTERS // (1 + sum(map(len, sample)) // max(1, len(sample))))
+        if len(outputs) <= size:
+            return self._statistics(sentences, outputs)
+        starts = range(0, len(outputs), size)
+        return np.concatenate([self._statistics(sentences[k : k + size], outputs[k : k + size]) for k in starts])
 
     @abstractmethod
     def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
@@ -137,5 +121,5 @@ class ReferenceVocabulary:
         return Tokens(*token_ids(*lines, _mode_per_line(modes, lines), self._vocabulary))
 
 
-def _mode_per_line(modes: Modes, lines: Lines) -> NDArray[np.int8]:
+def _mode_per_line(modes: Modes, lines: Tokens) -> NDArray[np.int8]:
     return np.full(len(lines.offsets) - 1, modes, np.int8) if isinstance(modes, int) else modes

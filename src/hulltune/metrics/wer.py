@@ -186,7 +186,7 @@ class _Characters:
 
     def __init__(self, references: Sequence[str]) -> None:
         lines = _text.pack(list(map(str.strip, references)))
-        known, ids = np.unique(lines.codes, return_inverse=True)
+        known, ids = np.unique(lines.ids, return_inverse=True)
         self.size = len(known)
         # One entry per code point, and a last one for all code points beyond.
         self._id_of = np.full(int(known.max(initial=-1)) + 2, -1, np.int32)
@@ -195,7 +195,7 @@ class _Characters:
 
     def encode(self, lines: Sequence[str]) -> Tokens:
         packed = _text.pack(list(map(str.strip, lines)))
-        return Tokens(self._id_of[np.minimum(packed.codes, len(self._id_of) - 1)], packed.offsets)
+        return Tokens(self._id_of[np.minimum(packed.ids, len(self._id_of) - 1)], packed.offsets)
 
 
 class _Slices:
