@@ -95,6 +95,7 @@ def test_flat_json_lines_at_fault(tmp_path: Path) -> None:
 ('{"id": 0, "text": [["a"]], "lm": 1}', ":2: text is [['a']]; expected a string"),
         ('{"id": 0, "text": "b", "lm": null}', ":2: lacks feature 'lm'"),
         ('{"id": 0, "candidates": []}', ":2: key 'candidates' is []"),
+        ('{"id": 0, "text": "b", "lm": 1, "ref": {"a": 1}}', ":2: key 'ref' is {'a': 1}; expected a string or a list"),
     ]:  # fmt: skip
         path = write(tmp_path / "t.jsonl", line, other)
         assert message in fault(path)

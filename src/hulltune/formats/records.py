@@ -100,12 +100,6 @@ class _Row:
     texts: Sequence[Any] | None = None
     """The texts of all candidates, where a row has them as a list."""
 
-    @property
-    def mentioned(self) -> dict[str, Any]:
-        """The sentence with what is said of it, for the collector."""
-        references = None if self.references is None else tuple(self.references)
-        return {"sentence": self.sentence, "references": references, "source": self.source}
-
 
 class RecordReader:
     """A reader of records, names with values, from files and from memory: tables, data frames, JSON lines.
@@ -173,6 +167,12 @@ class RecordReader:
         if reason is not None:
             self._problems.report(self._where, line, reason)
 
+    def _declare(self, row: _Row) -> str | None:
+        """Mention the sentence of a row; returns the reason if it contradicts another row."""
+        assert row.sentence is not None
+        references = None if row.references is None else tuple(row.references)
+        return self._collector.declare(row.sentence, references=references, source=row.source)
+
     # Flat records.
 
     def _flat(self, items: Sequence[tuple[str, Any]]) -> str | None:
@@ -186,7 +186,7 @@ class RecordReader:
             lacking = next((name for name in features if name not in row.features), None)
             if lacking is not None:
                 reason = f"lacks feature {lacking!r}; give it, or take what is missing as 0 (missing=0)"
-        reason = reason or self._collector.declare(**row.mentioned)
+        reason = reason or self._declare(row)
         if reason is not None:
             self._collector.skip_one()
             return reason
@@ -206,7 +206,7 @@ class RecordReader:
             self._collector.skip_many()
             return "no id, or none that can be one; expected a name or a number"
         if not count:
-            return self._collector.declare(**row.mentioned)
+            return self._declare(row)
         apart = [
             (name, value, _is_list(value) and self._roles[name] in ("feature", "score", "text"))
             for name, value in items
@@ -269,11 +269,15 @@ class RecordReader:
                 row.texts = value
             elif row.text is None:
                 return f"text is {shown(value)}; expected a string"
-        elif role == "source":
-            row.source = cell_text(value)
         else:
-            texts = [cell_text(text) for text in (value if _is_list(value) else [value])]
-            row.references = [*(row.references or ()), *(text for text in texts if text is not None)]
+            texts = [text for text in (value if _is_list(value) else [value]) if not _is_nothing(text)]
+            found = [text for text in map(cell_text, texts) if text is not None]
+            if len(found) < len(texts):  # a reference that is left out in silence would change all scores
+                return f"{self._what} {name!r} is {shown(value)}; expected a string or a list of strings"
+            if role == "source":
+                row.source = " ".join(found) if found else None
+            else:
+                row.references = [*(row.references or ()), *found]
         return None
 
     # Records with candidates.
@@ -383,6 +387,11 @@ def _candidate_fault(candidate: Any, text: str) -> str | None:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, (list, tuple, np.ndarray))
+
+
+def _is_nothing(value: Any) -> bool:
+    """Whether a value stands for a text that is missing: None, or NaN as libraries of tables have it."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def cell_number(value: Any) -> float | None:
