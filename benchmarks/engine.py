@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from benchmarks import shapes, yardstick
 from benchmarks.harness import finish, interleaved, options_of, table, verdict
 from hulltune import Corpus, EdgeScorer, Forest, envelopes
+from hulltune.kernels.forests.forest import PassRoom, ScoredForest
 from hulltune.kernels.forests.lanes import viterbi_pass
 from hulltune.kernels.simd.simd import LANES
 from hulltune.lines.compute import search_block
@@ -76,8 +77,9 @@ class Case:
         self.forest = forest
         self.scorer = Scored(Corpus.pack([forest]))
         self.scores, _ = self.scorer.known
-        self._points = np.concatenate([np.tan(np.linspace(-1.4, 1.4, LANES)), np.ones(LANES)])
-        self._tables = np.empty((3, max(forest.nodes, 4) * LANES))
+        points = np.concatenate([np.tan(np.linspace(-1.4, 1.4, LANES)), np.ones(LANES)])
+        winners = np.empty((2, forest.nodes * LANES))
+        self._room = PassRoom(points, winners[0], winners[1], np.empty(4 * LANES))
 
     def run(self, method: str, *, derivations: bool = False) -> tuple[Any, ...]:
         """The envelope by one method, as the kernel returns it."""
@@ -87,11 +89,9 @@ class Case:
 
     def viterbi(self) -> None:
         """One pass of LANES lanes."""
-        forest, (best_slopes, best_intercepts, scratch) = self.forest, self._tables
-        viterbi_pass(
-            0, forest.nodes, forest.edge_offsets, forest.tail_offsets, forest.tails,
-            self.scores[1], self.scores[0], self._points, best_slopes, best_intercepts, scratch,
-        )  # fmt: skip
+        forest, (intercepts, slopes) = self.forest, self.scores
+        graph = forest.edge_offsets, forest.tail_offsets, forest.tails
+        viterbi_pass(ScoredForest(0, forest.nodes, *graph, slopes, intercepts), self._room)
 
 
 def four_shapes(reference: yardstick.Yardstick | None) -> list[dict[str, Any]]:

@@ -8,8 +8,8 @@ What is where:
 - scores/: scores, and what makes sums exact: scores, magnitudes, exact, segments, feature_ranges
 - lists/: from features to envelopes: lines (many directions at once), chains (where rounding leaves doubt), scores,
   features (a matrix or sparse rows), winners
-- forests/: envelopes (many), hull and lanes (the two methods), graph (order of nodes); other passes: inside,
-  inside_hull, marginals, kbest, kbest_pool, sampling, derivations, depths
+- forests/: forest (the arrays), envelopes (many), hull and lanes (the two methods), graph (order of nodes); other
+  passes: inside, inside_hull, marginals, kbest, kbest_pool, sampling, derivations, depths
 - outputs/: output, nearest_output, texts (of candidates)
 - surfaces/: from envelopes to the next step: sweep (sums of statistics along lines), steps (the rule), rows (of
   outputs), rough_kinds, step_limits

@@ -166,9 +166,8 @@ def search_block(
 
     try:
         answer: Answer = forest_envelopes(
-            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, first, last,
-            scores, exponents, intervals, METHODS.index(method), derivations,
-        )  # fmt: skip
+            scorer.forests, first, last, scores, exponents, intervals, METHODS.index(method), derivations
+        )
     except MemoryError:
         raise InputError(
             f"sentences {first} to {last - 1}: out of memory for derivations or hulls; "

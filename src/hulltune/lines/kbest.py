@@ -15,7 +15,7 @@ from hulltune.errors import InputError, check_most
 from hulltune.formats.read import DataLike
 from hulltune.lines.compute import Block, as_corpus, blocks_of
 from hulltune.lines.derivations import DerivationLists, gather
-from hulltune.lines.scoring import EdgeScorer
+from hulltune.lines.scoring import EdgeScorer, forests_of
 from hulltune.threads import Workers, check_threads
 
 PATIENCE = 200_000
@@ -54,12 +54,13 @@ def kbest(
     check_positive("patience", patience)
 
     def search(first: int, last: int, scores: Floats, exponents: Int64s) -> tuple[Any, ...]:
+        from hulltune.kernels.forests.forest import Labels
         from hulltune.kernels.forests.kbest import k_best
 
+        labels = Labels(corpus.label_offsets, corpus.labels)
         counts, grid_scores, starts, edges, complete = k_best(
-            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
-            corpus.label_offsets, corpus.labels, first, last, scores, k, distinct, patience,
-        )  # fmt: skip
+            forests_of(corpus), labels, first, last, scores, k, distinct, patience
+        )
         return counts, np.ldexp(grid_scores, np.repeat(exponents, counts)), starts, edges, complete
 
     return search_derivations(corpus, weights, search, threads=threads, scorer=scorer)

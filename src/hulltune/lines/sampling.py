@@ -13,7 +13,7 @@ from hulltune.formats.read import DataLike
 from hulltune.lines.compute import as_corpus
 from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.kbest import check_positive, search_derivations
-from hulltune.lines.scoring import EdgeScorer
+from hulltune.lines.scoring import EdgeScorer, forests_of
 
 
 def sample(
@@ -57,9 +57,8 @@ def sample(
         with np.errstate(over="ignore", under="ignore"):  # scale inf draws only the best, 0 all alike
             scales = np.ldexp(1.0 / temperature, exponents) if temperature > 1e-300 else np.full(len(exponents), np.inf)
         counts, grid_scores, starts, edges = sampling.sample(
-            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
-            first, last, scores, scales, count, np.uint64(number),
-        )  # fmt: skip
+            forests_of(corpus), first, last, scores, scales, count, np.uint64(number)
+        )
         complete = np.ones(last - first, dtype=np.bool_)
         return counts, np.ldexp(grid_scores, np.repeat(exponents, counts)), starts, edges, complete
 

@@ -49,11 +49,8 @@ class EdgeScorer:
                 self._columns, corpus.sentence_edges, first, last, weights, self._magnitudes, out
             )
         else:
-            exponents = scores.score_sparse(
-                corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
-                corpus.features.offsets, corpus.features.columns, corpus.features.values,
-                first, last, weights, out,
-            )  # fmt: skip
+            rows = scores.SparseRows(corpus.features.offsets, corpus.features.columns, corpus.features.values)
+            exponents = scores.score_sparse(self.forests, rows, first, last, weights, out)
             if np.any(self._is_list[first:last]):
                 scores.score_sparse_lists(
                     corpus.node_offsets, corpus.sentence_edges, self.list_features, first, last, weights, out, exponents
@@ -61,6 +58,11 @@ class EdgeScorer:
         if exponents.max(initial=0) > LARGEST_EXPONENT:
             raise InputError("weights: the scores of derivations overflow; use smaller weights or rescale the features")
         return out, exponents
+
+    @cached_property
+    def forests(self) -> Any:
+        """The graphs of the corpus as kernels take them: a kernels.forests.forest.Forests."""
+        return forests_of(self.corpus)
 
     @cached_property
     def list_features(self) -> Any:
@@ -111,7 +113,7 @@ class EdgeScorer:
 
         def of_some(some: slice) -> Floats:
             nodes = corpus.node_offsets[some.start : some.stop + 1]
-            return magnitudes.magnitudes(nodes, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, columns)
+            return magnitudes.magnitudes(self.forests._replace(node_offsets=nodes), columns)
 
         bounds: Floats = np.concatenate(self._workers.map(of_some, corpus.parts(AT_ONCE)))
         if not np.all(np.isfinite(bounds)):
@@ -137,3 +139,10 @@ class EdgeScorer:
 
         self._workers.map(fill, range(ranges.shape[1] if filled.any() else 0))
         return np.minimum(ranges, np.finfo(np.float64).max)
+
+
+def forests_of(corpus: Corpus) -> Any:
+    """The graphs of a corpus as kernels take them: a kernels.forests.forest.Forests."""
+    from hulltune.kernels.forests.forest import Forests
+
+    return Forests(corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails)

@@ -89,8 +89,7 @@ class Sentences:
         """The number of edges of each sentence's longest derivation."""
         from hulltune.kernels.forests.depths import longest_derivations
 
-        corpus = self.corpus
-        return longest_derivations(corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails)
+        return longest_derivations(self.scorer.forests)
 
     def outputs_of_edges(self, edges: Int64s | Int32s) -> Int32s:
         """The outputs of some edges of lists."""

@@ -162,9 +162,7 @@ def _max_marginals(corpus: Corpus, weights: Floats, scorer: EdgeScorer) -> tuple
     from hulltune.kernels.forests.marginals import max_marginals
 
     scores, exponents = scorer.scores(0, len(corpus), weights[None, :])
-    marginals, best = max_marginals(
-        corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, 0, len(corpus), scores[0]
-    )
+    marginals, best = max_marginals(scorer.forests, 0, len(corpus), scores[0])
     return marginals, best, exponents[0]
 
 

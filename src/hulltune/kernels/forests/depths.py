@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.arrays import Floats
+from hulltune.kernels.forests.forest import Forests
 from hulltune.kernels.load.jit import kernel
 
 
 @kernel
-def longest_derivations(node_offsets: Int64s, edge_offsets: Int64s, tail_offsets: Int64s, tails: Int32s) -> Floats:
+def longest_derivations(forests: Forests) -> Floats:
     """The number of edges of each sentence's longest derivation, as a double: in hypergraphs it may be very large."""
+    node_offsets, edge_offsets, tail_offsets, tails = forests
     sentences = node_offsets.size - 1
     most = 1
     for s in range(sentences):

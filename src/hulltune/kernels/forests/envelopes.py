@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.kernels.forests.forest import Forests, PassRoom, ScoredForest, pass_room
 from hulltune.kernels.forests.hull import hull_envelope
 from hulltune.kernels.forests.lanes import END, backtrack, crossing_point, lanes_envelope, viterbi_pass
 from hulltune.kernels.load.jit import kernel
 from hulltune.kernels.scores.exact import NEAR, clip
-from hulltune.kernels.scores.segments import Units, grid_breakpoints, segments_room, to_grid, with_room, write_segments
+from hulltune.kernels.scores.segments import Units, segments_room, to_grid, with_room, write_segments
 from hulltune.kernels.simd.simd import LANES
 
 HULL = 3  # the place of "hull" in lines.compute.METHODS; every other method is "lanes"
@@ -17,85 +18,42 @@ HULL = 3  # the place of "hull" in lines.compute.METHODS; every other method is 
 
 @kernel
 def _derive_lines(
-    first: int,
-    last: int,
-    edge_offsets: Int64s,
-    tail_offsets: Int64s,
-    tails: Int32s,
-    slopes: Floats,
-    intercepts: Floats,
-    line_slopes: Floats,
-    line_intercepts: Floats,
-    low: float,
-    best_slopes: Floats,
-    best_intercepts: Floats,
-    edges: Int32s,
-    edge_count: int,
+    forest: ScoredForest, slopes: Floats, intercepts: Floats, low: float, room: PassRoom, edges: Int32s, edge_count: int
 ) -> tuple[Int64s, Int32s, int]:
     """A derivation for each line of an envelope that starts at ``low``: Viterbi passes at the breakpoints."""
-    count = line_slopes.size
-    places = np.empty(count, np.int64)
-    points = np.empty(2 * LANES)
-    scratch = np.empty(4 * LANES)
-    for begin in range(0, count, LANES):
+    places = np.empty(slopes.size, np.int64)
+    for begin in range(0, slopes.size, LANES):
         for lane in range(LANES):
-            line = min(begin + lane, count - 1)
-            if line == 0:
-                points[lane], points[LANES + lane] = low, 1.0
-            else:
-                points[lane], points[LANES + lane] = crossing_point(
-                    line_slopes[line - 1], line_intercepts[line - 1], line_slopes[line], line_intercepts[line]
-                )
-        viterbi_pass(
-            first, last, edge_offsets, tail_offsets, tails,
-            slopes, intercepts, points, best_slopes, best_intercepts, scratch,
-        )  # fmt: skip
-        for lane in range(min(LANES, count - begin)):
+            line = min(begin + lane, slopes.size - 1)
+            p, q = low, 1.0
+            if line > 0:
+                p, q = crossing_point(slopes[line - 1], intercepts[line - 1], slopes[line], intercepts[line])
+            room.points[lane], room.points[LANES + lane] = p, q
+        viterbi_pass(forest, room)
+        for lane in range(min(LANES, slopes.size - begin)):
             places[begin + lane] = edge_count
-            edges, edge_count = backtrack(
-                lane, first, last, edge_offsets, tail_offsets, tails,
-                slopes, intercepts, best_slopes, best_intercepts, edges, edge_count,
-            )  # fmt: skip
+            edges, edge_count = backtrack(forest, room, lane, edges, edge_count)
     return places, edges, edge_count
 
 
 @kernel
 def forest_lines(
-    first: int,
-    last: int,
-    edge_offsets: Int64s,
-    tail_offsets: Int64s,
-    tails: Int32s,
-    slopes: Floats,
-    intercepts: Floats,
-    low: float,
-    high: float,
-    method: int,
-    with_derivations: bool,
-    best_slopes: Floats,
-    best_intercepts: Floats,
-    edges: Int32s,
+    forest: ScoredForest, low: float, high: float, method: int, with_derivations: bool, room: PassRoom, edges: Int32s,
     edge_count: int,
-) -> tuple[Floats, Floats, Int64s, Int32s, int, int]:
+) -> tuple[Floats, Floats, Int64s, Int32s, int, int]:  # fmt: skip
     """The lines of one forest between ``low`` and ``high``, the places of their derivations, and the passes."""
     if method == HULL:
-        line_slopes, line_intercepts = hull_envelope(
-            first, last, edge_offsets, tail_offsets, tails, slopes, intercepts, low, high
-        )
-        places = np.full(line_slopes.size, -1)
+        slopes, intercepts = hull_envelope(forest, low, high)
+        places = np.full(slopes.size, -1)
         if with_derivations:
-            places, edges, edge_count = _derive_lines(
-                first, last, edge_offsets, tail_offsets, tails, slopes, intercepts,
-                line_slopes, line_intercepts, low, best_slopes, best_intercepts, edges, edge_count,
-            )  # fmt: skip
-        return line_slopes, line_intercepts, places, edges, edge_count, 0
+            places, edges, edge_count = _derive_lines(forest, slopes, intercepts, low, room, edges, edge_count)
+        return slopes, intercepts, places, edges, edge_count, 0
     lines, places, edges, edge_count, passes = lanes_envelope(
-        first, last, edge_offsets, tail_offsets, tails, slopes, intercepts, low, high,
-        with_derivations, best_slopes, best_intercepts, edges, edge_count,
-    )  # fmt: skip
-    line_slopes, line_intercepts = lines[:, 0].copy(), lines[:, 1].copy()
-    begin, end = clip(line_slopes, line_intercepts, line_slopes.size, low, high)
-    return line_slopes[begin:end], line_intercepts[begin:end], places[begin:end], edges, edge_count, passes
+        forest, low, high, with_derivations, room, edges, edge_count
+    )
+    slopes, intercepts = lines[:, 0].copy(), lines[:, 1].copy()
+    begin, end = clip(slopes, intercepts, slopes.size, low, high)
+    return slopes[begin:end], intercepts[begin:end], places[begin:end], edges, edge_count, passes
 
 
 @kernel
@@ -117,10 +75,7 @@ def compact_derivations(places: Int64s, edges: Int32s) -> tuple[Int64s, Int32s]:
 
 @kernel
 def envelopes(
-    node_offsets: Int64s,
-    edge_offsets: Int64s,
-    tail_offsets: Int64s,
-    tails: Int32s,
+    forests: Forests,
     first_sentence: int,
     last_sentence: int,
     scores: Floats,
@@ -142,33 +97,31 @@ def envelopes(
     edges = np.empty(1024, np.int32)
     edge_count, passes, most_nodes = 0, 0, 1
     for s in range(first_sentence, last_sentence):
-        most_nodes = max(most_nodes, node_offsets[s + 1] - node_offsets[s])
-    best_slopes, best_intercepts = np.empty(most_nodes * LANES), np.empty(most_nodes * LANES)
-    base = edge_offsets[node_offsets[first_sentence]]
+        most_nodes = max(most_nodes, forests.node_offsets[s + 1] - forests.node_offsets[s])
+    room = pass_room(most_nodes)
+    base = forests.edge_offsets[forests.node_offsets[first_sentence]]
     for cell in range(offsets.size - 1):
         direction, s = cell // sentences + 1, first_sentence + cell % sentences
         offsets[cell + 1] = offsets[cell]
-        first, last = node_offsets[s], node_offsets[s + 1]
-        begin, end = edge_offsets[first] - base, edge_offsets[last] - base
+        first, last = forests.node_offsets[s], forests.node_offsets[s + 1]
+        begin, end = forests.edge_offsets[first] - base, forests.edge_offsets[last] - base
         if begin == end:  # no derivation, no segment
             continue
+        forest = ScoredForest(
+            first, last, forests.edge_offsets, forests.tail_offsets, forests.tails,
+            scores[direction, begin:end], scores[0, begin:end],
+        )  # fmt: skip
         units = Units(
             exponents[direction, s - first_sentence], exponents[0, s - first_sentence],
             intervals[direction - 1, 0], intervals[direction - 1, 1],
         )  # fmt: skip
         low = to_grid(units.low_end, units.slope - units.intercept, NEAR)
         high = to_grid(units.high_end, units.slope - units.intercept, -NEAR)
-        line_slopes, line_intercepts, places, edges, edge_count, more_passes = forest_lines(
-            first, last, edge_offsets, tail_offsets, tails,
-            scores[direction, begin:end], scores[0, begin:end], low, high, method,
-            with_derivations, best_slopes, best_intercepts, edges, edge_count,
-        )  # fmt: skip
-        passes += more_passes
-        lefts = np.empty(line_slopes.size)
-        grid_breakpoints(line_slopes, line_intercepts, 0, line_slopes.size, units, lefts)
-        segments = with_room(segments, offsets[cell] + line_slopes.size)
-        offsets[cell + 1] = write_segments(
-            line_slopes, line_intercepts, places, lefts, 0, line_slopes.size, units, segments, offsets[cell]
+        slopes, intercepts, places, edges, edge_count, more_passes = forest_lines(
+            forest, low, high, method, with_derivations, room, edges, edge_count
         )
+        passes += more_passes
+        segments = with_room(segments, offsets[cell] + slopes.size)
+        offsets[cell + 1] = write_segments(slopes, intercepts, places, units, segments, offsets[cell])
     derivation_offsets, derivation_edges = compact_derivations(segments.places[: offsets[-1]], edges)
     return offsets, segments.rows[: offsets[-1]], derivation_offsets, derivation_edges, passes

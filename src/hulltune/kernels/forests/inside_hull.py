@@ -9,6 +9,7 @@ import numpy as np
 
 from hulltune.arrays import Floats
 from hulltune.geometry.hulls import are_doubles, are_exact
+from hulltune.kernels.forests.forest import Forests, ScoredForest
 from hulltune.kernels.forests.hull import hull_inside
 from hulltune.kernels.scores.exact import FAR
 from hulltune.kernels.scores.magnitudes import magnitudes
@@ -39,12 +40,11 @@ def inside_hull(forest: Forest, weights: Sequence[Hull]) -> list[Hull] | None:
     with np.errstate(over="ignore"):
         scaled = np.ascontiguousarray(rows / units[:, None])
     whole = np.array([0, forest.nodes], dtype=np.int64)
-    bounds = magnitudes(whole, forest.edge_offsets, forest.tail_offsets, forest.tails, scaled)
+    bounds = magnitudes(Forests(whole, forest.edge_offsets, forest.tail_offsets, forest.tails), scaled)
     if not np.all(bounds <= MOST):
         return None
-    slopes, intercepts, start, size, more_slope, more_intercept = hull_inside(
-        0, forest.nodes, forest.edge_offsets, forest.tail_offsets, forest.tails, scaled[0], scaled[1], -FAR, FAR
-    )
+    scored = ScoredForest(0, forest.nodes, forest.edge_offsets, forest.tail_offsets, forest.tails, scaled[0], scaled[1])
+    slopes, intercepts, start, size, more_slope, more_intercept = hull_inside(scored, -FAR, FAR)
     hulls = []
     for node in range(forest.nodes):
         chain = slice(start[node], start[node] + size[node])

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
+from hulltune.kernels.forests.forest import Forests, Labels
 from hulltune.kernels.forests.kbest_pool import (
     CHILD,
     DERIVATIONS,
@@ -228,12 +229,8 @@ def _write_edges(graph: Graph, pool: Pool, derivation: int, edges: Int32s, count
 
 @kernel
 def k_best(
-    node_offsets: Int64s,
-    edge_offsets: Int64s,
-    tail_offsets: Int64s,
-    tails: Int32s,
-    label_offsets: Int64s,
-    labels: Int32s,
+    forests: Forests,
+    labels: Labels,
     first: int,
     last: int,
     scores: Floats,
@@ -247,6 +244,7 @@ def k_best(
     ``scores`` are those of the sentences' edges. O(edges) for a sentence, and for each further derivation O(1) heap
     operations for each of its edges.
     """
+    node_offsets, edge_offsets = forests.node_offsets, forests.edge_offsets
     base = edge_offsets[node_offsets[first]]
     counts = np.zeros(last - first, np.int64)
     complete = np.ones(last - first, np.bool_)
@@ -258,7 +256,10 @@ def k_best(
         nodes = node_offsets[s + 1] - node_offsets[s]
         if edge_offsets[node_offsets[s + 1]] == edge_offsets[node_offsets[s]]:
             continue
-        graph = Graph(node_offsets[s], edge_offsets, tail_offsets, tails, label_offsets, labels, scores, base)
+        graph = Graph(
+            node_offsets[s], edge_offsets, forests.tail_offsets, forests.tails, labels.offsets, labels.labels,
+            scores, base,
+        )  # fmt: skip
         room = 2 * nodes + 64
         pool = Pool(
             np.zeros(4, np.int64), np.empty(room), np.empty((room, 7), np.int64), np.empty(2 * room, np.int64),

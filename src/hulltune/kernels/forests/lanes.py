@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
+from hulltune.kernels.forests.forest import PassRoom, ScoredForest
 from hulltune.kernels.load.jit import borrowing, kernel
 from hulltune.kernels.scores.exact import FAR, NEAR, compare_products
 from hulltune.kernels.simd.simd import (
@@ -38,29 +39,19 @@ END = -1  # closes a derivation in a list of edges
 
 
 @borrowing
-def viterbi_pass(
-    first: int,
-    last: int,
-    edge_offsets: Int64s,
-    tail_offsets: Int64s,
-    tails: Int32s,
-    slopes: Floats,
-    intercepts: Floats,
-    points: Floats,
-    best_slopes: Floats,
-    best_intercepts: Floats,
-    scratch: Floats,
-) -> None:
-    """The winning line of every node of one sentence (nodes ``first`` to ``last``) at each of LANES points.
+def viterbi_pass(forest: ScoredForest, room: PassRoom) -> None:
+    """Write the winning line of every node of one sentence at each of the LANES points of the room.
 
-    ``points`` holds a row of P and a row of Q. Row i of ``best_slopes`` and ``best_intercepts`` is written for the
-    sentence's node i. Among edges with the same line the first one wins. O(edges) SIMD steps.
+    Row i of its slopes and intercepts is written for the sentence's node i. Among edges with the same line the first
+    one wins. O(edges) SIMD steps.
     """
-    p = load(points, 0)
-    q = load(points, 1)
+    edge_offsets, tail_offsets, tails = forest.edge_offsets, forest.tail_offsets, forest.tails
+    slopes, intercepts = forest.slopes, forest.intercepts
+    p = load(room.points, 0)
+    q = load(room.points, 1)
     zero = splat(0.0)
-    base = edge_offsets[first]
-    for node in range(first, last):
+    base = edge_offsets[forest.first]
+    for node in range(forest.first, forest.last):
         slope = zero
         intercept = zero
         for edge in range(edge_offsets[node], edge_offsets[node + 1]):
@@ -68,8 +59,8 @@ def viterbi_pass(
             new_intercept = splat(intercepts[edge - base])
             for slot in range(tail_offsets[edge], tail_offsets[edge + 1]):
                 tail = tails[slot]
-                new_slope = add(new_slope, load(best_slopes, tail))
-                new_intercept = add(new_intercept, load(best_intercepts, tail))
+                new_slope = add(new_slope, load(room.slopes, tail))
+                new_intercept = add(new_intercept, load(room.intercepts, tail))
             if edge == edge_offsets[node]:
                 slope = new_slope
                 intercept = new_intercept
@@ -81,18 +72,18 @@ def viterbi_pass(
                 better = greater(gain, loss)
                 doubtful = equal(gain, loss)
                 if any_lane(doubtful) and any_lane(both(doubtful, either(unequal(rise, zero), unequal(fall, zero)))):
-                    store(scratch, 0, slope)
-                    store(scratch, 1, intercept)
-                    store(scratch, 2, new_slope)
-                    store(scratch, 3, new_intercept)
-                    _decide_exactly(points, scratch)
-                    slope = load(scratch, 0)
-                    intercept = load(scratch, 1)
+                    store(room.scratch, 0, slope)
+                    store(room.scratch, 1, intercept)
+                    store(room.scratch, 2, new_slope)
+                    store(room.scratch, 3, new_intercept)
+                    _decide_exactly(room.points, room.scratch)
+                    slope = load(room.scratch, 0)
+                    intercept = load(room.scratch, 1)
                 else:
                     slope = choose(better, new_slope, slope)
                     intercept = choose(better, new_intercept, intercept)
-        store(best_slopes, node - first, slope)
-        store(best_intercepts, node - first, intercept)
+        store(room.slopes, node - forest.first, slope)
+        store(room.intercepts, node - forest.first, intercept)
 
 
 @borrowing
@@ -108,29 +99,17 @@ def _decide_exactly(points: Floats, scratch: Floats) -> None:
 
 
 @kernel
-def backtrack(
-    lane: int,
-    first: int,
-    last: int,
-    edge_offsets: Int64s,
-    tail_offsets: Int64s,
-    tails: Int32s,
-    slopes: Floats,
-    intercepts: Floats,
-    best_slopes: Floats,
-    best_intercepts: Floats,
-    edges: Int32s,
-    count: int,
-) -> tuple[Int32s, int]:
+def backtrack(forest: ScoredForest, room: PassRoom, lane: int, edges: Int32s, count: int) -> tuple[Int32s, int]:
     """Append the winning derivation of one lane to ``edges[:count]``: edge numbers of the sentence, root first, each
     followed by the derivations of its tails in order; END closes it.
 
     No back-pointers are kept: sums are exact, so the edge of a node is the first whose line equals the node's. That
     line is the same anywhere inside a segment, so every method names the same derivation.
     """
+    first, edge_offsets, tail_offsets, tails = forest.first, forest.edge_offsets, forest.tail_offsets, forest.tails
     base = edge_offsets[first]
     stack = np.empty(64, np.int64)
-    stack[0] = last - 1 - first
+    stack[0] = forest.last - 1 - first
     height = 1
     while height:
         height -= 1
@@ -138,13 +117,13 @@ def backtrack(
         row = node * LANES + lane
         found = -1
         for edge in range(edge_offsets[first + node], edge_offsets[first + node + 1]):
-            slope = slopes[edge - base]
-            intercept = intercepts[edge - base]
+            slope = forest.slopes[edge - base]
+            intercept = forest.intercepts[edge - base]
             for slot in range(tail_offsets[edge], tail_offsets[edge + 1]):
                 tail_row = tails[slot] * LANES + lane
-                slope += best_slopes[tail_row]
-                intercept += best_intercepts[tail_row]
-            if slope == best_slopes[row] and intercept == best_intercepts[row]:
+                slope += room.slopes[tail_row]
+                intercept += room.intercepts[tail_row]
+            if slope == room.slopes[row] and intercept == room.intercepts[row]:
                 found = edge
                 break
         assert found >= 0
@@ -217,18 +196,11 @@ def _probe(lines: Floats, gap: int, width: int, points: Floats, lane: int) -> No
 
 @kernel
 def lanes_envelope(
-    first: int,
-    last: int,
-    edge_offsets: Int64s,
-    tail_offsets: Int64s,
-    tails: Int32s,
-    slopes: Floats,
-    intercepts: Floats,
+    forest: ScoredForest,
     low: float,
     high: float,
     with_derivations: bool,
-    best_slopes: Floats,
-    best_intercepts: Floats,
+    room: PassRoom,
     edges: Int32s,
     edge_count: int,
 ) -> tuple[Floats, Int64s, Int32s, int, int]:
@@ -240,9 +212,8 @@ def lanes_envelope(
     is a breakpoint; at any other, a new line has been found, which lies strictly above. So h lines need at most 2h − 1
     evaluations (2 for h = 1), besides those of lanes that would be idle.
     """
-    points = np.empty(2 * LANES)
-    scratch = np.empty(4 * LANES)
-    root = (last - 1 - first) * LANES
+    points = room.points
+    root = (forest.last - 1 - forest.first) * LANES
     lines = np.empty((4 * LANES, 4))
     places = np.full(4 * LANES, -1)
     settled = np.zeros(4 * LANES, np.bool_)  # the gap between this line and the next
@@ -281,13 +252,10 @@ def lanes_envelope(
                 break
             for lane in range(lanes, LANES):
                 points[lane], points[LANES + lane] = points[lanes - 1], points[LANES + lanes - 1]
-            viterbi_pass(
-                first, last, edge_offsets, tail_offsets, tails,
-                slopes, intercepts, points, best_slopes, best_intercepts, scratch,
-            )  # fmt: skip
+            viterbi_pass(forest, room)
             passes += 1
             for lane in range(lanes):
-                slope, intercept = best_slopes[root + lane], best_intercepts[root + lane]
+                slope, intercept = room.slopes[root + lane], room.intercepts[root + lane]
                 point = points[lane] / points[LANES + lane]
                 here = gap_of_lane[lane]
                 if here >= 0:
@@ -317,10 +285,7 @@ def lanes_envelope(
                 fresh_places[found] = -1
                 if with_derivations:
                     fresh_places[found] = edge_count
-                    edges, edge_count = backtrack(
-                        lane, first, last, edge_offsets, tail_offsets, tails,
-                        slopes, intercepts, best_slopes, best_intercepts, edges, edge_count,
-                    )  # fmt: skip
+                    edges, edge_count = backtrack(forest, room, lane, edges, edge_count)
                 found += 1
             if count == 0:
                 break

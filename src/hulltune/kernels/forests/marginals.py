@@ -6,25 +6,19 @@ import math
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.arrays import Floats
+from hulltune.kernels.forests.forest import Forests
 from hulltune.kernels.load.jit import kernel
 
 
 @kernel
-def max_marginals(
-    node_offsets: Int64s,
-    edge_offsets: Int64s,
-    tail_offsets: Int64s,
-    tails: Int32s,
-    first: int,
-    last: int,
-    scores: Floats,
-) -> tuple[Floats, Floats]:
+def max_marginals(forests: Forests, first: int, last: int, scores: Floats) -> tuple[Floats, Floats]:
     """The max-marginals of the edges of sentences ``first`` to ``last``, and the best score of each sentence (−inf
     where it has no derivation), in grid units (scores.py).
 
     Viterbi inside and outside; every value is a sum over part of one derivation, so all are exact. O(edges).
     """
+    node_offsets, edge_offsets, tail_offsets, tails = forests
     base = edge_offsets[node_offsets[first]]
     marginals = np.empty(scores.size)
     best = np.full(last - first, -math.inf)

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.kernels.forests.forest import Forests
 from hulltune.kernels.load.jit import kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -29,22 +30,16 @@ def _mixed(state: np.uint64) -> np.uint64:
 
 @kernel
 def edge_choices(
-    first: int,
-    last: int,
-    edge_offsets: Int64s,
-    tail_offsets: Int64s,
-    tails: Int32s,
-    scores: Floats,
-    base: int,
-    scale: float,
-    best: Floats,
-    inside: Floats,
-    choices: Floats,
+    forests: Forests, first: int, last: int, scores: Floats, scale: float, best: Floats, inside: Floats, choices: Floats
 ) -> None:
-    """Write the running sums of the probabilities of the edges of each node of one sentence, up to a common factor.
+    """Write the running sums of the probabilities of the edges of the nodes ``first`` to ``last`` of one sentence, up
+    to a common factor.
 
-    ``choices`` has one entry for each edge of ``scores``; ``best`` and ``inside`` are room for a value per node.
+    ``scores`` and ``choices`` have an entry for each edge of the sentence; ``best`` and ``inside`` are room for a value
+    per node.
     """
+    edge_offsets, tail_offsets, tails = forests.edge_offsets, forests.tail_offsets, forests.tails
+    base = edge_offsets[first]
     for node in range(first, last):
         begin, end = edge_offsets[node], edge_offsets[node + 1]
         highest = -math.inf
@@ -85,16 +80,7 @@ def _chosen(choices: Floats, begin: int, end: int, point: float) -> int:
 
 @kernel
 def sample(
-    node_offsets: Int64s,
-    edge_offsets: Int64s,
-    tail_offsets: Int64s,
-    tails: Int32s,
-    first: int,
-    last: int,
-    scores: Floats,
-    scales: Floats,
-    draws: int,
-    seed: np.uint64,
+    forests: Forests, first: int, last: int, scores: Floats, scales: Floats, draws: int, seed: np.uint64
 ) -> tuple[Int64s, Floats, Int64s, Int32s]:
     """``draws`` derivations of each of the sentences ``first`` to ``last``: the number of each sentence, their grid
     scores, the offsets of their edges, and the edges in preorder.
@@ -102,7 +88,8 @@ def sample(
     The random numbers of a sentence depend only on the seed and on its place in the corpus. O(edges) for a sentence,
     and O(log of the choices) for each edge drawn.
     """
-    base = edge_offsets[node_offsets[first]]
+    edge_offsets, tail_offsets, tails = forests.edge_offsets, forests.tail_offsets, forests.tails
+    base = edge_offsets[forests.node_offsets[first]]
     counts = np.zeros(last - first, np.int64)
     found_scores = np.empty((last - first) * draws)
     starts = np.zeros((last - first) * draws + 1, np.int64)
@@ -111,14 +98,12 @@ def sample(
     choices = np.empty(scores.size)
     found, count = 0, 0
     for s in range(first, last):
-        first_node, last_node = node_offsets[s], node_offsets[s + 1]
+        first_node, last_node = forests.node_offsets[s], forests.node_offsets[s + 1]
         if edge_offsets[first_node] == edge_offsets[last_node]:
             continue
         best, inside = np.empty(last_node - first_node), np.empty(last_node - first_node)
-        edge_choices(
-            first_node, last_node, edge_offsets, tail_offsets, tails,
-            scores, base, scales[s - first], best, inside, choices,
-        )  # fmt: skip
+        own = slice(edge_offsets[first_node] - base, edge_offsets[last_node] - base)
+        edge_choices(forests, first_node, last_node, scores[own], scales[s - first], best, inside, choices[own])
         state = _mixed(_mixed(seed + GOLDEN) ^ np.uint64(s))
         for _ in range(draws):
             score = 0.0

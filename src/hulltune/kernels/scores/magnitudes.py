@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.arrays import Floats
+from hulltune.kernels.forests.forest import Forests
 from hulltune.kernels.load.jit import kernel
 
 
 @kernel
-def magnitudes(
-    node_offsets: Int64s, edge_offsets: Int64s, tail_offsets: Int64s, tails: Int32s, columns: NDArray[Any]
-) -> Floats:
+def magnitudes(forests: Forests, columns: NDArray[Any]) -> Floats:
     """The largest sum of absolute values over a derivation, per sentence and column; O(edges × columns)."""
+    node_offsets, edge_offsets, tail_offsets, tails = forests
     sentences = node_offsets.size - 1
     result = np.zeros((sentences, columns.shape[0]))
     largest = 0
@@ -38,10 +38,11 @@ def magnitudes(
 
 
 @kernel
-def sum_bound(
-    first_node: int, last_node: int, edge_offsets: Int64s, tail_offsets: Int64s, tails: Int32s, sizes: Floats, base: int
-) -> float:
-    """The largest sum of ``sizes``, whose first entry is edge ``base``, over a derivation of one sentence."""
+def sum_bound(forests: Forests, sentence: int, sizes: Floats) -> float:
+    """The largest sum of ``sizes``, which has an entry for each edge of the sentence, over one of its derivations."""
+    node_offsets, edge_offsets, tail_offsets, tails = forests
+    first_node, last_node = node_offsets[sentence], node_offsets[sentence + 1]
+    base = edge_offsets[first_node]
     best = np.zeros(last_node - first_node)
     for node in range(first_node, last_node):
         top = 0.0

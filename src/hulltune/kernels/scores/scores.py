@@ -8,12 +8,13 @@ sums and differences are exact, their order does not matter, and nothing over- o
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.kernels.forests.forest import Forests
 from hulltune.kernels.lists.features import ListFeatures
 from hulltune.kernels.load.jit import kernel
 from hulltune.kernels.scores.magnitudes import sum_bound
@@ -24,6 +25,14 @@ ROUND = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to an
 NO_SHIFT = -9999  # all scores are 0
 OVERFLOW = 9999  # an exponent that no score has
 MOST_SHIFT = 900  # bits that weights are scaled by before they meet features of 1e±250 and beyond
+
+
+class SparseRows(NamedTuple):
+    """Features of edges as compressed rows: offsets by edge, and the column and the value of every entry."""
+
+    offsets: Int64s
+    columns: Int32s
+    values: NDArray[Any]
 
 
 @kernel
@@ -168,17 +177,7 @@ def score_sparse_lists(
 
 @kernel
 def score_sparse(
-    node_offsets: Int64s,
-    edge_offsets: Int64s,
-    tail_offsets: Int64s,
-    tails: Int32s,
-    row_offsets: Int64s,
-    columns: Int32s,
-    values: NDArray[Any],
-    first: int,
-    last: int,
-    weights: Floats,
-    scores: Floats,
+    forests: Forests, features: SparseRows, first: int, last: int, weights: Floats, scores: Floats
 ) -> Int64s:
     """Write the grid scores of edges of forests with sparse features, as ``score_dense`` does for dense; returns the
     exponents. Lists are left out: see ``score_sparse_lists``.
@@ -187,6 +186,8 @@ def score_sparse(
     be sparse.
     """
     rows = weights.shape[0]
+    node_offsets, edge_offsets = forests.node_offsets, forests.edge_offsets
+    row_offsets, columns, values = features
     base = edge_offsets[node_offsets[first]]
     scores[:] = 0.0
     exponents = np.zeros((rows, last - first), np.int64)
@@ -208,8 +209,7 @@ def score_sparse(
                 for i in range(row_offsets[e], row_offsets[e + 1]):
                     weight = math.ldexp(weights[r, columns[i]], -weight_exponent)
                     scores[r, e - base] += abs(weight * math.ldexp(np.float64(values[i]), -value_exponent))
-            sizes = scores[r, begin - base : end - base]
-            bound = sum_bound(node_offsets[s], node_offsets[s + 1], edge_offsets, tail_offsets, tails, sizes, begin)
+            bound = sum_bound(forests, s, scores[r, begin - base : end - base])
             if bound == 0.0:
                 continue
             if not bound < math.inf:

@@ -69,32 +69,24 @@ def with_room(segments: Segments, size: int) -> Segments:
 
 
 @borrowing
-def grid_breakpoints(slopes: Floats, intercepts: Floats, first: int, last: int, units: Units, lefts: Floats) -> None:
-    """Write where each of the lines ``first`` to ``last`` of a grid meets the line before it, in the user's units."""
-    shift = units.intercept - units.slope
-    unit = math.ldexp(1.0, shift) if abs(shift) < PLAIN else 0.0
-    for line in range(first + 1, last):
-        left = (intercepts[line - 1] - intercepts[line]) / (slopes[line] - slopes[line - 1])
-        lefts[line] = left * unit if unit else math.ldexp(left, shift)
-
-
-@borrowing
 def write_segments(
-    slopes: Floats, intercepts: Floats, places: Int64s, lefts: Floats, first: int, last: int, units: Units,
-    segments: Segments, total: int,
-) -> int:  # fmt: skip
-    """Append lines ``first`` to ``last``, which begin at ``lefts`` (the first at the low end), as segments; returns the
-    new total. Segments too thin for a double between their ends are left out.
+    slopes: Floats, intercepts: Floats, places: Int64s, units: Units, segments: Segments, total: int
+) -> int:
+    """Append the lines of an envelope on the grid as segments; returns the new total. Segments too thin for a double
+    between their ends are left out.
     """
     start = total
+    shift = units.intercept - units.slope
+    unit = math.ldexp(1.0, shift) if abs(shift) < PLAIN else 0.0
     plain = abs(units.slope) < PLAIN and abs(units.intercept) < PLAIN
     slope_unit = math.ldexp(1.0, units.slope) if plain else 0.0
     intercept_unit = math.ldexp(1.0, units.intercept) if plain else 0.0
     rows = segments.rows
-    for line in range(first, last):
+    for line in range(slopes.size):
         left = units.low_end
-        if line > first:
-            left = lefts[line]
+        if line > 0:
+            left = (intercepts[line - 1] - intercepts[line]) / (slopes[line] - slopes[line - 1])
+            left = left * unit if unit else math.ldexp(left, shift)
             if left >= units.high_end:
                 break
         # A line that starts where the line before it starts leaves no double to that line, and replaces it.
