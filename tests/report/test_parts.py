@@ -38,16 +38,30 @@ def at(weights: Floats, k: int, x: float) -> Floats:
     return moved
 
 
+def middle(line: PageLine, interval: int) -> float:
+    """A place in the middle of an interval that is no gap."""
+    left, right = ends_of(line, interval)
+    if math.isinf(left) and math.isinf(right):
+        return line.now
+    if math.isinf(left):
+        return right - max(1.0, abs(right))
+    return left + max(1.0, abs(left)) if math.isinf(right) else left + (right - left) / 2
+
+
+def ends_of(line: PageLine, interval: int) -> tuple[float, float]:
+    ends = [-math.inf, *line.edges.tolist(), math.inf]
+    return ends[interval], ends[interval + 1]
+
+
 def places(line: PageLine) -> list[tuple[int, float]]:
     """For each interval that is no gap: its middle, and places as near to its ends as the handle may come."""
     found = []
     for interval in np.flatnonzero(~np.isnan(line.scores)).tolist():
-        left = float(line.edges[interval - 1]) if interval else -math.inf
-        right = float(line.edges[interval]) if interval < len(line.edges) else math.inf
+        left, right = ends_of(line, interval)
         size = max(abs(end) if math.isfinite(end) else 0.0 for end in (left, right))
         margin = MARGIN * size + line.margin
         ends = [end for end in (left + margin, right - margin) if math.isfinite(end)]
-        found += [(interval, place) for place in (line.place(interval), *ends)]
+        found += [(interval, place) for place in (middle(line, interval), *ends)]
     return found
 
 
@@ -143,7 +157,7 @@ def test_sentences_say_what_decoding_gives_along_lines(kind: str, most: int) -> 
     assert problem.dataset is not None
     for k, line in enumerate(found.lines):
         for interval in np.flatnonzero(~np.isnan(line.scores)).tolist():
-            texts = rerank(problem.dataset, at(weights, k, line.place(interval)).tolist())
+            texts = rerank(problem.dataset, at(weights, k, middle(line, interval)).tolist())
             for sentence in every:
                 starts, picks = sentence.along[k]
                 pick = int(picks[np.searchsorted(starts, interval, side="right") - 1])

@@ -60,16 +60,6 @@ class PageLine:
         begins[np.isneginf(lefts)] = 0
         return begins
 
-    def place(self, interval: int) -> float:
-        """A place in the middle of an interval that is no gap."""
-        left = float(self.edges[interval - 1]) if interval else -math.inf
-        right = float(self.edges[interval]) if interval < len(self.edges) else math.inf
-        if math.isinf(left) and math.isinf(right):
-            return self.now
-        if math.isinf(left):
-            return right - max(1.0, abs(right))
-        return left + max(1.0, abs(left)) if math.isinf(right) else left + (right - left) / 2
-
 
 def rounded(places: Floats) -> Floats:
     """Places on a line with KEPT_BITS of their mantissas; infinite ones stay."""
