@@ -85,6 +85,16 @@ def test_the_map_of_a_large_room_has_every_file(name: str) -> None:
     assert {word for word in words if "_" in word} <= files  # none that is gone
 
 
+def test_the_layout_names_files_that_are_there() -> None:
+    text = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    layout = text[text.index("## The layout") : text.index("## How to add")]
+    named = set(re.findall(r"`([\w/]+\.py)`", layout))
+    there = [f"/{path.relative_to(SOURCE.parents[1]).as_posix()}" for path in (*MODULES, Path(__file__))]
+    assert [name for name in named if not any(path.endswith(f"/{name}") for path in there)] == []
+    rooms = set(re.findall(r"^\| (?:`\w+/`, )*`(\w+)/`", layout, flags=re.MULTILINE))
+    assert rooms <= set(ORDER)
+
+
 def test_inference_names_no_semiring() -> None:
     path = SOURCE / "inference.py"
     assert imports_any(path, "hulltune.semirings") == imports_any(path, "hulltune.semirings.base")
