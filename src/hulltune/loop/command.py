@@ -155,6 +155,7 @@ class CommandDecoder:
         """The arguments of the process and its environment: for a shell, the values are variables in it."""
         if not self.shell:
             return [_filled(word, values) for word in self._words()], dict(os.environ)
+        # As a variable, a name with spaces, quotes or $(…) stays one word; in the command, a shell would take it apart.
         variables = {name: f"HULLTUNE_{name.upper()}" for name in values}
         line = _filled(self.command, {name: f'"${variable}"' for name, variable in variables.items()})
         environment = {**os.environ, **{variables[name]: value for name, value in values.items()}}

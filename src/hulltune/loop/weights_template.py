@@ -84,6 +84,7 @@ def fill_template(template: str, weights: Mapping[str, float], *, where: str = "
         if not math.isfinite(weights[name]):
             raise InputError(f"{where}:{line}: the weight of {name!r} is {weights[name]}; expected a finite number")
         used.add(name)
+        # The shortest text that reads back as the same number: the decoder gets the weights to the last bit.
         return repr(float(weights[name]))
 
     text = HOLE.sub(filled, template)
