@@ -27,7 +27,7 @@ from hulltune.formats.read import read, read_parts
 from hulltune.loop import LoopProgress, LoopResult
 from hulltune.loop.decoding import checked_part
 from hulltune.loop.folder import RunFolder
-from hulltune.loop.jobs import Cut, Piece, decode_pieces
+from hulltune.loop.jobs import Cut, InputPiece, decode_pieces
 from tests.loop import lattice_decoders, piece_decoders
 from tests.loop.decoders import SENTENCES, START, references, shown
 from tests.loop.piece_decoders import INPUT
@@ -114,7 +114,7 @@ def test_pieces_are_read_as_the_whole_is(tmp_path: Path, style: str, pieces: int
     if "order" not in style and "forests" not in style and "names" not in style:
         lines[1] = lines[6] = lines[11] = None
     parts = []
-    for piece in [Piece(-1, 0, SENTENCES), *Cut(SENTENCES, pieces, {})]:
+    for piece in [InputPiece(-1, 0, SENTENCES), *Cut(SENTENCES, pieces, {})]:
         folder = tmp_path / str(piece.number)
         (folder / "output").mkdir(parents=True) if "folder" in style else folder.mkdir()
         piece_decoders.write(style, {"b": 1.0}, lines[piece.first : piece.first + piece.count], folder / "output")
@@ -135,7 +135,7 @@ def test_folders_of_lattices_are_read_as_the_whole_is(
     lattices = [lattice_decoders.slf(record["candidates"]) for record in shown({"b": 1.0}, 3)]
     left_out = () if ids == "order" else (0, 4, 11)
     parts = []
-    for piece in [Piece(-1, 0, SENTENCES), *Cut(SENTENCES, 5, {})]:
+    for piece in [InputPiece(-1, 0, SENTENCES), *Cut(SENTENCES, 5, {})]:
         folder = Path(str(piece.number), "output")
         folder.mkdir(parents=True)
         for place in range(piece.count):
@@ -354,11 +354,11 @@ def test_a_decoder_that_hangs_is_ended_and_tried_again(room: Path) -> None:
 
 def test_the_piece_that_had_all_its_tries_is_told() -> None:
     """The first fails once, when the second has been given up."""
-    first, second = Piece(0, first=0, count=1), Piece(1, first=1, count=1)
+    first, second = InputPiece(0, first=0, count=1), InputPiece(1, first=1, count=1)
     has_begun = threading.Event()
-    threads: dict[Piece, threading.Thread] = {}
+    threads: dict[InputPiece, threading.Thread] = {}
 
-    def decode(piece: Piece, job: int) -> None:
+    def decode(piece: InputPiece, job: int) -> None:
         threads[piece] = threading.current_thread()
         if piece == second:
             has_begun.set()

@@ -19,7 +19,7 @@ from hulltune.formats.streams import open_bytes
 from hulltune.loop.command import CommandDecoder
 from hulltune.loop.folder import RunFolder, outputs
 from hulltune.loop.hypotheses import keep
-from hulltune.loop.jobs import CUT, Cut, Jobs, Piece, decode_pieces
+from hulltune.loop.jobs import CUT, Cut, InputPiece, Jobs, decode_pieces
 from hulltune.loop.processes import LAST_LINES, LOG, DecoderError, DecoderProcesses, last_lines
 from hulltune.options import Reading
 from hulltune.tuning.inputs import DataLike
@@ -121,7 +121,7 @@ class Decodings:
         left = [piece for piece in cut if home.finished(piece.name) is None]
         told(cut.pieces - len(left), cut.pieces)
 
-        def work(piece: Piece, job: int) -> None:
+        def work(piece: InputPiece, job: int) -> None:
             with home.unfinished(piece.name) as place:
                 may_be_silent = decode(piece, job, place)
                 with _usable(place):
@@ -129,7 +129,7 @@ class Decodings:
                 self.folder.reached(f"after decoding {piece.name}")
             self.folder.reached(f"after naming {piece.name}")
 
-        def count(piece: Piece) -> None:
+        def count(piece: InputPiece) -> None:
             left.remove(piece)
             told(cut.pieces - len(left), cut.pieces)
 
@@ -175,13 +175,13 @@ def _check(found: Dataset, weights: Mapping[str, float], *, choose: bool) -> Non
 
 def _piece_decoder(
     task: DecodingTask, cut: Cut, iteration: int, processes: DecoderProcesses
-) -> Callable[[Piece, int, Path], bool]:
+) -> Callable[[InputPiece, int, Path], bool]:
     """A function that a job decodes a piece with, into a folder; it returns whether the piece may have no output."""
     decoder, inputs = task.decoder, task.inputs
     if isinstance(decoder, CommandDecoder):
         own_decoder, lines = decoder, _lines(decoder, cut.sentences) if cut.pieces > 1 else None
 
-        def run(piece: Piece, job: int, folder: Path) -> bool:
+        def run(piece: InputPiece, job: int, folder: Path) -> bool:
             mine, is_blank = own_decoder, False
             if lines is not None:
                 own = b"".join(lines[piece.first : piece.first + piece.count])
@@ -200,7 +200,7 @@ def _piece_decoder(
             "called with the weights and some of them"
         )
 
-    def call(piece: Piece, job: int, folder: Path) -> bool:
+    def call(piece: InputPiece, job: int, folder: Path) -> bool:
         try:
             some = () if inputs is None else (inputs[piece.first : piece.first + piece.count],)
             returned = function(dict(cut.weights), *some)
@@ -253,7 +253,7 @@ def _parts_in(folder: Path, reading: Reading) -> tuple[Part, ...]:
 
 
 def checked_part(
-    piece: Piece, files: Sequence[Path], reading: Reading, *, may_be_silent: bool = True
+    piece: InputPiece, files: Sequence[Path], reading: Reading, *, may_be_silent: bool = True
 ) -> tuple[Part, frozenset[str]]:
     """The output of a piece as a part of the whole, and the names of its sentences, where they have names; InputError
     if it does not belong to the sentences of the piece.
@@ -279,7 +279,7 @@ def _is_empty(path: Path) -> bool:
         return not stream.read(1)
 
 
-def _counted_from(found: Dataset, piece: Piece) -> int:
+def _counted_from(found: Dataset, piece: InputPiece) -> int:
     """The sentence that the ids of a piece count from: the first of the piece, or 0."""
     unnamed = set(found.unnamed)
     numbers = [number for number in found.ids if isinstance(number, int) and number not in unnamed]

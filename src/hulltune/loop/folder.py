@@ -34,7 +34,7 @@ UNFINISHED = ".unfinished"
 
 
 @dataclass(frozen=True)
-class State:
+class RunState:
     """The finished steps of a run: iterations (the last one perhaps not tuned yet) and held-out scores."""
 
     settings: Mapping[str, Any]
@@ -55,20 +55,20 @@ class RunFolder:
         except OSError as error:
             raise InputError(f"{path}: cannot be made a folder ({error.strerror})") from None
 
-    def load(self, settings: Mapping[str, Any]) -> State:
+    def load(self, settings: Mapping[str, Any]) -> RunState:
         """The saved state, or a new one. A saved run goes on only with equal settings."""
         file = self.path / STATE
         if not file.exists():
             # A run that was killed while it wrote its first state has left a draft of it.
             if any(entry.name != LOCK and not is_draft(entry) for entry in self.path.iterdir()):
                 raise InputError(f"{self.path}: neither an empty folder nor that of a run; name another folder")
-            return State(settings)
+            return RunState(settings)
         try:
-            state = load_record(file, FORMAT, "the state of a run", State)
+            state = load_record(file, FORMAT, "the state of a run", RunState)
         except InputError as error:
             raise InputError(f"{error}; name another folder") from None
         if not state.iterations and self.finished(iteration_name(1)) is None:
-            return State(settings)  # nothing was decoded yet, so other settings do no harm
+            return RunState(settings)  # nothing was decoded yet, so other settings do no harm
         for name, value in settings.items():
             if state.settings.get(name) != value:
                 raise InputError(
@@ -77,7 +77,7 @@ class RunFolder:
                 )
         return state
 
-    def save(self, state: State) -> None:
+    def save(self, state: RunState) -> None:
         """Replace the saved state atomically: a reader sees the old one or the new one."""
         save_record(as_record(state, FORMAT), self.path / STATE)
 

@@ -27,7 +27,7 @@ LEAVE = 2.0
 
 
 @dataclass(frozen=True)
-class Piece:
+class InputPiece:
     """Some neighbouring sentences of the input."""
 
     number: int
@@ -55,11 +55,11 @@ class Cut:
     pieces: int
     weights: Mapping[str, float]
 
-    def __iter__(self) -> Iterator[Piece]:
+    def __iter__(self) -> Iterator[InputPiece]:
         size, more = divmod(self.sentences, self.pieces)
         first = 0
         for number in range(self.pieces):
-            piece = Piece(number, first, size + (number < more))
+            piece = InputPiece(number, first, size + (number < more))
             yield piece
             first += piece.count
 
@@ -114,7 +114,7 @@ class Jobs:
 class _Attempt:
     """A try to decode a piece, which may have failed."""
 
-    piece: Piece
+    piece: InputPiece
     job: int
     number: int
     """The number of the try, from 1."""
@@ -125,11 +125,11 @@ class _Attempt:
 
 def decode_pieces(
     jobs: Jobs,
-    pieces: Sequence[Piece],
-    decode: Callable[[Piece, int], None],
+    pieces: Sequence[InputPiece],
+    decode: Callable[[InputPiece, int], None],
     *,
     stop: Callable[[], None],
-    told: Callable[[Piece], None],
+    told: Callable[[InputPiece], None],
 ) -> None:
     """Call ``decode(piece, job)`` for all pieces, from a thread for each job, and ``told(piece)`` when one is done.
 
@@ -174,7 +174,7 @@ def decode_pieces(
         raise
 
 
-def _error_of(decode: Callable[[Piece, int], None], piece: Piece, job: int) -> BaseException | None:
+def _error_of(decode: Callable[[InputPiece, int], None], piece: InputPiece, job: int) -> BaseException | None:
     try:
         decode(piece, job)
     except BaseException as error:  # also what ends a thread: the caller has to know
@@ -186,7 +186,7 @@ def _follow(
     threads: Sequence[threading.Thread],
     news: deque[_Attempt],
     interrupt: threading.Event,
-    told: Callable[[Piece], None],
+    told: Callable[[InputPiece], None],
 ) -> None:
     """Tell what becomes of the pieces until all threads have ended; then raise the failure of a piece, if one failed.
 

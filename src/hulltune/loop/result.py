@@ -9,7 +9,7 @@ from typing import Any
 
 from hulltune.arrays import plain_sum
 from hulltune.formats.result_files import as_record, load_record, save_record
-from hulltune.tuning.text_tables import Block, Table, as_html, as_text
+from hulltune.tuning.text_tables import Block, TextTable, as_html, as_text
 from hulltune.tuning.tune import Progress
 from hulltune.wording import counted, score_text
 
@@ -184,7 +184,7 @@ def _header(result: LoopResult) -> list[str]:
     ]
 
 
-def _scores(result: LoopResult) -> Table:
+def _scores(result: LoopResult) -> TextTable:
     pairs = {"tuning set": (result.start_score, result.score)}
     if result.heldout is not None:
         pairs["held out"] = (result.heldout.start, result.heldout.tuned)
@@ -194,7 +194,7 @@ def _scores(result: LoopResult) -> Table:
         digits = 2 if max(abs(start), abs(tuned)) >= 2 else 4
         rows.append((name, score_text(start), score_text(tuned), f"{gain:+.{digits}f}"))
     note = "start, tuned: the decoder's own score with the first and with the best weights; gain: positive is better"
-    return Table(rows, "<>>>", [note])
+    return TextTable(rows, "<>>>", [note])
 
 
 def _without_output(result: LoopResult) -> list[Block]:
@@ -204,10 +204,10 @@ def _without_output(result: LoopResult) -> list[Block]:
         counts["held out"] = (result.heldout.start_empty, result.heldout.tuned_empty)
     rows = [(name, f"{start:,}", f"{tuned:,}") for name, (start, tuned) in counts.items() if start or tuned]
     note = "no output: sentences without output of the decoder, which count as empty"
-    return [Table([("no output", "start", "tuned"), *rows], "<>>", [note])] if rows else []
+    return [TextTable([("no output", "start", "tuned"), *rows], "<>>", [note])] if rows else []
 
 
-def _weights(result: LoopResult) -> Table:
+def _weights(result: LoopResult) -> TextTable:
     rows = [("feature", "start", "tuned")]
     rows += [(name, f"{result.start.get(name, 0.0):.5g}", f"{weight:.5g}") for name, weight in result.weights.items()]
-    return Table(rows, "<>>")
+    return TextTable(rows, "<>>")

@@ -23,7 +23,7 @@ from hulltune.errors import InputError
 from hulltune.formats.read import Part
 from hulltune.interrupts import is_interrupt
 from hulltune.loop.decoding import Decoder, Decodings, DecodingTask
-from hulltune.loop.folder import RunFolder, State, iteration_name
+from hulltune.loop.folder import RunFolder, RunState, iteration_name
 from hulltune.loop.hypotheses import Hypotheses, known_weights, winning_outputs
 from hulltune.loop.jobs import Jobs
 from hulltune.loop.result import (
@@ -168,7 +168,7 @@ class _Loop:
     store: Store | None
     seed: int
     progress: Callable[[LoopProgress], None] | None
-    state: State
+    state: RunState
     hypotheses: Hypotheses = field(init=False)
     before: float = field(default_factory=time.perf_counter)
     """The moment up to which the state has counted its seconds."""

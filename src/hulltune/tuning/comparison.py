@@ -182,7 +182,7 @@ def compare(
     """
     chosen = None if metric is None else get_metric(metric)
     dataset = read(data) if chosen is None else as_dataset(data, references, chosen)
-    sides = [_Side.of(dataset, weights, name, threads) for weights, name in ((old, OLD), (new, NEW))]
+    sides = [_ComparedWeights.of(dataset, weights, name, threads) for weights, name in ((old, OLD), (new, NEW))]
     with ExitStack() as stack:
         kept = stack.enter_context(opened(store))
         problem = None if chosen is None else Problem.of(dataset, chosen, store=kept, questions=questions)
@@ -190,7 +190,7 @@ def compare(
 
 
 @dataclass(frozen=True, eq=False)
-class _Side:
+class _ComparedWeights:
     """One side of a comparison: its name, its weights (None for first choices alone), and its picks."""
 
     name: str
@@ -199,7 +199,7 @@ class _Side:
     is_baseline: bool = False
 
     @staticmethod
-    def of(dataset: Dataset, weights: WeightsLike, side: str, threads: int | None) -> _Side:
+    def of(dataset: Dataset, weights: WeightsLike, side: str, threads: int | None) -> _ComparedWeights:
         if isinstance(weights, str) and weights == BASELINE:
             return _baseline(dataset, threads)
         name = side
@@ -208,7 +208,7 @@ class _Side:
         elif isinstance(weights, TuneResult):
             name = "tuned"
         vector = feature_vector(as_weights(weights), dataset.feature_names, f"{side} weights")
-        return _Side(name, vector, Reranked.of(dataset, vector, threads=threads).picks)
+        return _ComparedWeights(name, vector, Reranked.of(dataset, vector, threads=threads).picks)
 
     def statistics(self, problem: Problem) -> NDArray[Any]:
         """The statistics of the picks, a row for each sentence."""
@@ -221,20 +221,20 @@ class _Side:
         return None if self.is_baseline and dataset.first_choices[sentence] >= 0 else self.weights
 
 
-def _baseline(dataset: Dataset, threads: int | None) -> _Side:
+def _baseline(dataset: Dataset, threads: int | None) -> _ComparedWeights:
     own = Reranked.first_choices(dataset).picks
     are_forests = (dataset.first_choices < 0) & (np.diff(dataset.corpus.sentence_edges) > 0)
     if not are_forests.any():
-        return _Side(BASELINE, None, own, is_baseline=True)
+        return _ComparedWeights(BASELINE, None, own, is_baseline=True)
     if dataset.model is None:
         raise InputError(f"{BASELINE}: forests have no first choice of their own; give the decoder's weights instead")
     model = np.array([dataset.model.get(name, 0.0) for name in dataset.feature_names])
     decoded = Reranked.of(dataset, model, threads=threads).picks
     picks = [best if is_forest else first for is_forest, best, first in zip(are_forests, decoded, own, strict=True)]
-    return _Side(BASELINE, model, picks, is_baseline=True)
+    return _ComparedWeights(BASELINE, model, picks, is_baseline=True)
 
 
-def _compared(dataset: Dataset, problem: Problem | None, old: _Side, new: _Side) -> Comparison:
+def _compared(dataset: Dataset, problem: Problem | None, old: _ComparedWeights, new: _ComparedWeights) -> Comparison:
     pairs = list(zip(old.picks, new.picks, strict=True))
     differ = np.array([one.text != other.text for one, other in pairs], dtype=bool)
     moved = np.array([one.index != other.index or one.features != other.features for one, other in pairs], dtype=bool)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hulltune.metrics.counts import percent_of
 from hulltune.tuning.summary import count_table
-from hulltune.tuning.text_tables import WIDTH, Block, Table, as_html, as_text
+from hulltune.tuning.text_tables import WIDTH, Block, TextTable, as_html, as_text
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _scores(comparison: Comparison) -> Block:
         f"gain: by how much the score is better, negative if it is worse; 95%: {interval.low:+.{digits}f} to "
         f"{interval.high:+.{digits}f} ({interval.samples:,} paired bootstrap samples)",
     ]
-    return Table(rows, "<>>><" if in_percent else "<>><", notes)
+    return TextTable(rows, "<>>><" if in_percent else "<>><", notes)
 
 
 def _change(change: Change, colour: bool) -> list[str]:

@@ -211,7 +211,7 @@ def _error_rate(problem: Problem, weights: Any, k: int, threads: int | None) -> 
     texts: list[Sequence[str]] = [tuple(dict.fromkeys(each.text for each in found)) for found in nearest]
     searched = np.array([bool(found) for found in nearest])
     others = np.flatnonzero(~searched)
-    for sentence, found in zip(others.tolist(), _Candidates(corpus, weights, k, threads).of(others), strict=True):
+    for sentence, found in zip(others.tolist(), _CandidateTexts(corpus, weights, k, threads).of(others), strict=True):
         texts[sentence] = found or ("",)
     problem = _problem(texts, metric, references)
     rows = problem.rows(np.arange(problem.corpus.edges))  # before reading the table: asking for rows may grow it
@@ -288,7 +288,7 @@ def _lowest_ratios(offsets: Int64s, edits: Int64s, lengths: Int64s) -> list[Int6
         is_ratio = True
 
 
-class _Candidates:
+class _CandidateTexts:
     """Texts to choose from: every hypothesis of a list, or the k best distinct outputs of a forest."""
 
     def __init__(self, corpus: Corpus, weights: Any, k: int, threads: int | None) -> None:

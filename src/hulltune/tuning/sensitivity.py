@@ -16,7 +16,7 @@ from hulltune.search.problem import Problem
 from hulltune.search.steps import AT_ONCE, LEAST_AT_ONCE
 from hulltune.surface import SLIVER, ErrorSurface
 from hulltune.threads import ALONE, Workers
-from hulltune.tuning.text_tables import Table, csv_text, short
+from hulltune.tuning.text_tables import TextTable, csv_text, short
 from hulltune.wording import counted
 
 Range = tuple[float | None, float | None]
@@ -122,7 +122,7 @@ def _around(surface: ErrorSurface, weight: float, good: Bools, bounds: list[floa
     return low if math.isfinite(low) else None, high if math.isfinite(high) else None
 
 
-def range_table(found: Sensitivity, weights: Mapping[str, float], most: int) -> Table:
+def range_table(found: Sensitivity, weights: Mapping[str, float], most: int) -> TextTable:
     """The ranges as a table with a note on those left out: of more than ``most``, the widest."""
     names = found.narrowest(most)
     rows: list[tuple[str, ...]] = [("weight", "from", "now", "to")]
@@ -132,7 +132,7 @@ def range_table(found: Sensitivity, weights: Mapping[str, float], most: int) -> 
     left = len(found.ranges) - len(names)
     notes = [f"… and {counted(left, 'wider range')}, in the JSON result"] if left else []
     notes.append(f"from, to: where the score stays within {found.tolerance:.4g} while this weight alone moves")
-    return Table(rows, "<>>>", notes)
+    return TextTable(rows, "<>>>", notes)
 
 
 def range_csv(found: Sensitivity, weights: Mapping[str, float]) -> str:

@@ -9,7 +9,7 @@ from textwrap import wrap
 from hulltune.metrics.counts import ErrorCounts, percent_of
 from hulltune.tuning.result import HeldOut, Interval, TuneResult
 from hulltune.tuning.sensitivity import range_table
-from hulltune.tuning.text_tables import WIDTH, Block, Table, as_html, as_text, short
+from hulltune.tuning.text_tables import WIDTH, Block, TextTable, as_html, as_text, short
 from hulltune.wording import counted
 
 MOST_FEATURES = 30
@@ -71,7 +71,7 @@ def _oracle_remark(result: TuneResult, digits: int) -> str:
     return f"the best picks{among}{limit}"
 
 
-def _scores(result: TuneResult) -> Table:
+def _scores(result: TuneResult) -> TextTable:
     digits = _digits(result)
     in_percent = percent_of(result.metric, 0.0) is not None
 
@@ -108,7 +108,7 @@ def _scores(result: TuneResult) -> Table:
     if result.gain is not None:
         samples = f"{counted(result.gain.samples, 'paired bootstrap sample')} of the sentences, seed {result.gain.seed}"
         note = f"{note}; 95%: interval of the gain over {samples}"
-    return Table(rows, "<>>><" if in_percent else "<>><", [note])
+    return TextTable(rows, "<>>><" if in_percent else "<>><", [note])
 
 
 def gain_of(result: TuneResult, before: float, after: float) -> float:
@@ -147,7 +147,7 @@ def _counts(result: TuneResult) -> list[Block]:
     return [count_table(named)] if named else []
 
 
-def count_table(named: Mapping[str, ErrorCounts]) -> Table:
+def count_table(named: Mapping[str, ErrorCounts]) -> TextTable:
     """The error counts of several picks: errors by kind, and sentences with errors."""
     first = next(iter(named.values()))
     kinds = () if first.hits is None else ("substitutions", "deletions", "insertions", "hits")
@@ -163,7 +163,7 @@ def count_table(named: Mapping[str, ErrorCounts]) -> Table:
             )
         )
     note = f"{first.unit}s: of the references; wrong sentences: those with at least one error"
-    return Table(rows, "<" + ">" * (len(rows[0]) - 1), [note])
+    return TextTable(rows, "<" + ">" * (len(rows[0]) - 1), [note])
 
 
 def _certificate(result: TuneResult) -> list[Block]:
@@ -187,14 +187,14 @@ def _certificate(result: TuneResult) -> list[Block]:
         rows.append((short(name, 40), *("any" if end is None else f"{end:.6g}" for end in ends)))
     effort = f"{counted(proof.boxes, 'box')} of weights in {proof.seconds:.2f} s{why}"
     note = "region: where the proof holds; cell: where no pick changes, the others as they are"
-    return [[verdict, effort], Table(rows, "<>>>>", [note])]
+    return [[verdict, effort], TextTable(rows, "<>>>>", [note])]
 
 
 def _interval(gain: Interval | None, digits: int) -> str:
     return "" if gain is None else f"95%: {gain.low:+.{digits}f} to {gain.high:+.{digits}f}"
 
 
-def _features(result: TuneResult) -> Table:
+def _features(result: TuneResult) -> TextTable:
     """Weights before and after, and the worth of each feature; of very many features, those worth most."""
     digits = _digits(result)
     names = list(result.weights)
@@ -208,7 +208,7 @@ def _features(result: TuneResult) -> Table:
     notes = [f"… and {counted(left, 'more feature')}, in the JSON result"] if left else []
     if result.without:
         notes.append("removed: the gain if this weight is set to 0 and the others stay; negative if the feature helps")
-    return Table(rows, "<>>>", notes)
+    return TextTable(rows, "<>>>", notes)
 
 
 def _ranges(result: TuneResult) -> list[Block]:
@@ -230,7 +230,7 @@ def _others(result: TuneResult) -> list[Block]:
         ]
         rows.append((signature, *scores))
     room = WIDTH - sum(2 + max(len(row[k]) for row in rows) for k in (1, 2))
-    return [Table([(short(row[0], room), *row[1:]) for row in rows], "<>>")]
+    return [TextTable([(short(row[0], room), *row[1:]) for row in rows], "<>>")]
 
 
 def _digits(result: TuneResult) -> int:

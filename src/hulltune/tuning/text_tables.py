@@ -16,7 +16,7 @@ WIDTH = 100
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Rows of cells, the headings first. ``alignment`` has "<" or ">" for each column. ``notes`` explain headings."""
 
     rows: Sequence[tuple[str, ...]]
@@ -50,19 +50,19 @@ class Table:
         return f"<table>{''.join(rows)}</table>{notes.removeprefix('<br>')}"
 
 
-Block = Table | Sequence[str]
+Block = TextTable | Sequence[str]
 """A table, or lines of text."""
 
 
 def as_text(blocks: Sequence[Block]) -> str:
     """The blocks with an empty line between them."""
-    parts = [block.lines() if isinstance(block, Table) else block for block in blocks]
+    parts = [block.lines() if isinstance(block, TextTable) else block for block in blocks]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
 def as_html(blocks: Sequence[Block]) -> str:
     """The blocks in HTML, for notebooks."""
-    parts = [block.html() if isinstance(block, Table) else "<br>".join(map(escape, block)) for block in blocks]
+    parts = [block.html() if isinstance(block, TextTable) else "<br>".join(map(escape, block)) for block in blocks]
     return "".join(f'<div style="margin-bottom: 1em">{part}</div>' for part in parts if part)
 
 

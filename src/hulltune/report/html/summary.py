@@ -14,7 +14,7 @@ from hulltune.metrics.counts import percent_of
 from hulltune.report.html.subject import Subject
 from hulltune.tuning.result import Interval, TuneResult
 from hulltune.tuning.summary import count_table, gain_of
-from hulltune.tuning.text_tables import Table
+from hulltune.tuning.text_tables import TextTable
 from hulltune.wording import counted, listed
 
 MOST_WEIGHTS = 60
@@ -254,10 +254,10 @@ def _others(result: TuneResult) -> Iterator[str]:
         for signature, scores in result.others.items():
             places = 4 if max(map(abs, scores)) < 2 else 2
             rows.append((signature, *(f"{score:.{places}f}" for score in scores)))
-        yield _folded("Other metrics", _table(Table(rows, "<>>")))
+        yield _folded("Other metrics", _table(TextTable(rows, "<>>")))
 
 
-def _table(table: Table) -> str:
+def _table(table: TextTable) -> str:
     """A table of the summary in the terminal, as plain HTML."""
     kinds = ["" if side == "<" else "number" for side in table.alignment]
     head, *body = ([escape(cell) for cell in row] for row in table.rows)
