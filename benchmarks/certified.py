@@ -26,9 +26,9 @@ from benchmarks.lists import synthetic
 from hulltune import Dataset, read
 from hulltune.certified.certify import Proven, certify
 from hulltune.certified.limits import Limits
-from hulltune.defaults import DEFAULT_SEARCH
 from hulltune.formats import read_weights
 from hulltune.metrics import get_metric
+from hulltune.names import DEFAULT_SEARCH
 from hulltune.search.climb import Climb
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units

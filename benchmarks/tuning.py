@@ -33,8 +33,8 @@ from benchmarks.lists import Synthetic, synthetic
 from benchmarks.peers import LINE_SEARCHES, MEASURED_APART, WHOLE_RUNS, Shape
 from benchmarks.quality import SETS, WAYS, compare
 from benchmarks.rivals import RIVALS, Objective
-from hulltune.defaults import DEFAULT_SEARCH
 from hulltune.metrics import get_metric
+from hulltune.names import DEFAULT_SEARCH
 from hulltune.search.climb import Climb
 from hulltune.search.climbing import Climber
 from hulltune.search.constraints import Constraints

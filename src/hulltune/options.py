@@ -17,9 +17,8 @@ from dataclasses import dataclass, field, fields
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from hulltune.defaults import DEFAULT_SEARCH, MOST_RUNS, MOST_THREADS
 from hulltune.errors import InputError, check_most, unknown_name
-from hulltune.names import BUILTIN_FEATURES, FORMATS, IDS, ON_ERROR, SEARCHES
+from hulltune.names import BUILTIN_FEATURES, DEFAULT_SEARCH, FORMATS, IDS, MOST_RUNS, MOST_THREADS, ON_ERROR, SEARCHES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.dataset import Dataset, Provenance
 from hulltune.data.lists import lists_of_texts
-from hulltune.defaults import MOST_MADE
 from hulltune.errors import InputError, check_most
+from hulltune.names import MOST_MADE
 
 OPTIMUM: Mapping[str, float] = {
     "forward": 1.0, "backward": 1.0, "fluency": 2.0, "hint": 0.0, "length": 0.0, "noise": 0.0,

@@ -13,8 +13,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from hulltune.arrays import as_whole
-from hulltune.defaults import MOST_THREADS
 from hulltune.errors import InputError, check_most
+from hulltune.names import MOST_THREADS
 
 PATIENCE = 2.0
 """Seconds to wait after an interrupt for threads that work."""

@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass
 
 from hulltune.arrays import take_plain_numbers
-from hulltune.defaults import GAP
 from hulltune.errors import InputError
+from hulltune.names import GAP
 
 FINEST_GAP = 2.0**-40
 """The least gap, as a share of the loss, that inexact bounds have to reach: they are moved outward by less."""

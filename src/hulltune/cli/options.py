@@ -32,9 +32,21 @@ from hulltune.cli.values import (
     by_name,
     joined,
 )
-from hulltune.defaults import DEFAULT_SEARCH, DIRECTIONS, EVOLUTIONS, GAP, MOST_DIRECTIONS, MOST_RESTARTS, RESTARTS
 from hulltune.errors import InputError
-from hulltune.names import IDS, POLICIES, SCALES, SEARCHES, SMOOTHINGS
+from hulltune.names import (
+    DEFAULT_SEARCH,
+    DIRECTIONS,
+    EVOLUTIONS,
+    GAP,
+    IDS,
+    MOST_DIRECTIONS,
+    MOST_RESTARTS,
+    POLICIES,
+    RESTARTS,
+    SCALES,
+    SEARCHES,
+    SMOOTHINGS,
+)
 from hulltune.options import ANSWER, AUTO, DATA, GENERAL, SEARCH, WEIGHTS, Reading, Tuning
 
 if TYPE_CHECKING:

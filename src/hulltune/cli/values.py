@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 from click.shell_completion import CompletionItem
 
-from hulltune.defaults import MOST_BEST, MOST_RUNS
 from hulltune.errors import InputError, unknown_name
-from hulltune.names import METRICS
+from hulltune.names import METRICS, MOST_BEST, MOST_RUNS
 
 if TYPE_CHECKING:
     from hulltune.metrics import Metric

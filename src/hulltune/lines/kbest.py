@@ -10,12 +10,12 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import feature_vector
-from hulltune.defaults import MOST_BEST
 from hulltune.errors import InputError, check_most
 from hulltune.formats.read import DataLike
 from hulltune.lines.compute import Block, as_corpus, blocks_of
 from hulltune.lines.derivations import DerivationLists, gather
 from hulltune.lines.scoring import EdgeScorer, forests_of
+from hulltune.names import MOST_BEST
 from hulltune.threads import Workers, check_threads
 
 PATIENCE = 200_000

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from hulltune.defaults import MOST_BEST
 from hulltune.errors import InputError, check_most, unknown_name
 from hulltune.loop.processes import LOG, DecoderError, DecoderProcesses, hold, last_lines
 from hulltune.loop.weights_template import HOLE, WeightsFormat
+from hulltune.names import MOST_BEST
 
 RUNS_COMMANDS = os.name == "posix"
 """Whether decoders can be run: in a session of their own, stopped as a group, with the shell at /bin/sh."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from hulltune.defaults import MOST_RUNS, MOST_THREADS
 from hulltune.errors import InputError, Note, check_most
 from hulltune.formats.result_files import as_record, load_record, save_record
 from hulltune.interrupts import interrupts_set
 from hulltune.loop.processes import DecoderError
+from hulltune.names import MOST_RUNS, MOST_THREADS
 from hulltune.wording import counted
 
 CUT = "pieces.json"

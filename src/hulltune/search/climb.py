@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hulltune.arrays import Floats
-from hulltune.defaults import DIRECTIONS, MOST_DIRECTIONS
 from hulltune.errors import InputError, check_most
+from hulltune.names import DIRECTIONS, MOST_DIRECTIONS
 from hulltune.search.climbing import Climber, Climbing, Position
 from hulltune.search.directions import MOST_AXES
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.random import Generator
 
 from hulltune.arrays import Floats, take_plain_numbers
-from hulltune.defaults import MOST_RESTARTS, RESTARTS
 from hulltune.errors import InputError, check_most
 from hulltune.interrupts import interrupts_set
+from hulltune.names import MOST_RESTARTS, RESTARTS
 from hulltune.search.directions import directions_of
 from hulltune.search.policies import Policy, policy_of
 from hulltune.search.starts import random_start, start_near

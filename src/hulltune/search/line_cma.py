@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from hulltune.arrays import Floats
-from hulltune.defaults import EVOLUTIONS
+from hulltune.names import EVOLUTIONS
 from hulltune.search.climb import Climb
 from hulltune.search.climbing import LAST, OTHERS, TOGETHER, Climber, Ends, Heat, Position, Start
 from hulltune.search.matrices import BITS, product, rounded, square_sum

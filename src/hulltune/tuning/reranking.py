@@ -11,7 +11,6 @@ import numpy as np
 
 from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
-from hulltune.defaults import MOST_BEST
 from hulltune.errors import InputError, check_most
 from hulltune.formats.read import read
 from hulltune.lines.derivations import DerivationLists
@@ -19,6 +18,7 @@ from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import ErrorCounts, error_counts
 from hulltune.metrics.store import Store, opened
+from hulltune.names import MOST_BEST
 from hulltune.threads import Workers
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, as_weights, weight_vector
 from hulltune.tuning.picks import Reranked

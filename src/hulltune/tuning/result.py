@@ -9,12 +9,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hulltune.defaults import MEGABYTES
 from hulltune.errors import InputError
 from hulltune.formats.result_files import NOT_SAVED, as_record, load_record, save_record
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import ErrorCounts
 from hulltune.metrics.registry import get_metric
+from hulltune.names import MEGABYTES
 from hulltune.search.certificate import Certificate
 from hulltune.search.problem import Problem
 from hulltune.tuning.picks import Pick, Reranked

@@ -26,10 +26,9 @@ from hulltune.cli.options import (
 )
 from hulltune.cli.progress import shown_loop
 from hulltune.cli.values import DERIVATIONS, Number, OneOf, WholeNumber
-from hulltune.defaults import MOST_RUNS, MOST_THREADS
 from hulltune.errors import InputError
 from hulltune.interrupts import uninterrupted
-from hulltune.names import WEIGHT_FORMATS
+from hulltune.names import MOST_RUNS, MOST_THREADS, WEIGHT_FORMATS
 from hulltune.options import ANSWER, WEIGHTS, Looping, Reading
 from hulltune.wording import counted
 

@@ -20,8 +20,8 @@ from hulltune.cli.options import (
     weights_option,
 )
 from hulltune.cli.values import Number
-from hulltune.defaults import MEGABYTES
 from hulltune.errors import InputError
+from hulltune.names import MEGABYTES
 from hulltune.options import ANSWER, Tuning
 
 if TYPE_CHECKING:

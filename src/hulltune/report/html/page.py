@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, as_number
-from hulltune.defaults import MEGABYTES
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.weights import weights_text
 from hulltune.formats.writing import written_atomically
 from hulltune.metrics.base import Metric
+from hulltune.names import MEGABYTES
 from hulltune.report.figures import colour_range
 from hulltune.report.html.encoding import encoded
 from hulltune.report.html.lines import MARGIN, PageLine, page_line
