@@ -128,6 +128,8 @@ class _Part:
     def _questions(self, sentences: Int64s, outputs: Sequence[str], answered: Bools) -> list[Question]:
         """The questions about outputs that have no answer."""
         places = np.flatnonzero(~answered)
+        if not len(places):
+            return []
         texts = [outputs[k] for k in places.tolist()]
         return [
             Question(
@@ -159,9 +161,8 @@ class _Part:
             raise InputError(f"{name}: its statistics are {statistics.dtype} of shape {statistics.shape}; {expected}")
         statistics = statistics.astype(np.float64 if statistics.dtype.kind == "f" else np.int64)
         statistics[~answered] = 0
-        bad = np.flatnonzero(~np.isfinite(statistics).all(axis=1))
-        if bad.size:
-            k = int(bad[0])
+        if statistics.dtype.kind == "f" and not np.isfinite(statistics).all():
+            k = int(np.argmin(np.isfinite(statistics).all(axis=1)))
             raise InputError(
                 f"{name}: the statistics of {outputs[k][:80]!r} for sentence {sentences[k]} are "
                 f"{statistics[k].tolist()}; expected finite numbers"

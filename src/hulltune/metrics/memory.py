@@ -227,11 +227,11 @@ class Memory:
         questions: dict[str, Question] = {}
         for batch in batches:
             statistics, answered, asked = self._asked.answers(numbers[batch], *described(batch))
-            new = statistics[answered]
-            self._make_room(self._count + len(new), np.result_type(self._table, new))
-            self._table[self._count : self._count + len(new)] = new
-            rows[batch][answered] = np.arange(self._count, self._count + len(new))
-            self._count += len(new)
+            end = self._count + int(np.count_nonzero(answered))
+            self._make_room(end, np.result_type(self._table, statistics))
+            self._table[self._count : end] = statistics[answered]
+            rows[batch][answered] = np.arange(self._count, end)
+            self._count = end  # last: other threads read the table up to here
             for question in asked:
                 questions.setdefault(question.id, question)
         return questions
