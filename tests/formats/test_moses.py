@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from hulltune import Dataset, InputError, read
 from hulltune.formats.moses import GrowingArray, MosesReader
 from hulltune.formats.streams import Problems
 from tests.formats.moses_oracle import parse
-from tests.formats.refusals import refusal
 from tests.lists import all_texts
 
 
@@ -136,21 +134,17 @@ def test_a_file_without_hypotheses(file: Path) -> None:
         lists(file, "\nx\n", on_error="skip")
 
 
+def test_several_files_share_names(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("0 ||| a ||| x= 1 ||| 0\n1 ||| b ||| x= 2 ||| 0\n")
+    two.write_text("0 ||| a ||| x= 1 ||| 0\n0 ||| c ||| w= 3 ||| 0\n")
+    with pytest.raises(InputError, match=r"two:2: feature 'w' is not among those of the first hypothesis \(.*one:1\)"):
+        read([one, two])
+
+
 def test_names_that_become_equal_are_refused(file: Path) -> None:
     with pytest.raises(InputError, match="'x_0'"):
         lists(file, "0 ||| a ||| x= 1 2 x_0=3\n")
-
-
-def test_several_files_share_names_and_join_lists(tmp_path: Path) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    one.write_text("0 ||| a ||| x= 1 ||| 0\n1 ||| b ||| x= 2 ||| 0\n")
-    two.write_text("0 ||| a ||| x= 1 ||| 0\n0 ||| c ||| x= 3 ||| 0\n")
-    both = read([one, two])
-    assert all_texts(both) == ["a", "c", "b"]
-    assert both.duplicates == 1
-    two.write_text("0 ||| a ||| x= 1 ||| 0\n0 ||| c ||| w= 3 ||| 0\n")
-    with pytest.raises(InputError, match=r"two:2: feature 'w'|two:2: lacks"):
-        read([one, two])
 
 
 def test_float32(file: Path) -> None:
@@ -259,16 +253,6 @@ def test_the_kernel_agrees_with_the_plain_parser(
         assert (found.scores is None) == (row.score is None)
         if found.scores is not None:
             assert found.scores[number] == row.score
-
-
-@settings(max_examples=300)
-@given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "bytes.moses"
-    path.write_bytes(content)
-    for on_error in ("raise", "skip"):
-        message = refusal(partial(read, path, format="moses", on_error=on_error))
-        assert message is None or str(path) in message
 
 
 MARIAN = [("ein Haus", "F0= -1.5 F1= 2", "-0.75"), ("", "F0= -3 F1= 1", "-1.5"), ("Häuser", "F0= -2.5 F1= 0", "-1.25")]

@@ -1,4 +1,4 @@
-"""Columns by name: of tables, of flat JSON lines, of frames and tables of other libraries; ids of any type."""
+"""Records: tables, frames, JSON lines with and without candidates; columns by name, and ids of any type."""
 
 from __future__ import annotations
 
@@ -251,3 +251,150 @@ plain = st.text(alphabet='ab" ', max_size=5).map(lambda text: text.replace('""',
 def test_rows_without_quoting_stay_as_they_are(table: list[tuple[str, str]]) -> None:
     lines = ["one\ttwo\tf", *(f"{one}\t{two}\t1" for one, two in table)]
     assert [row for _, row in tsv_rows(enumerate(lines, 1))][1:] == [[one, two, "1"] for one, two in table]
+
+
+# Tables.
+
+
+def test_csv(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "id,text,lm,tm,score,ref,source", '0,"a, ""b""",1,2,3,r,s', "1,,-1e-2,0,3,r2,s2")
+    lists = read(path)
+    assert rows(lists) == [(0, 'a, "b"', [1.0, 2.0]), (1, "", [-0.01, 0.0])]
+    assert lists.feature_names == ("lm", "tm")
+    assert lists.references == (("r",), ("r2",))
+    assert lists.sources == ("s", "s2")
+
+
+def test_tsv_has_no_quotes(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", "text\tid\tlm\tref_0\tref_1", '"a\tu1\t1\tr\tq')
+    lists = read(path)
+    assert rows(lists) == [("u1", '"a', [1.0])]
+    assert lists.references == (("r", "q"),)
+
+
+def test_a_first_row_that_lacks_a_feature_does_not_make_it_disappear(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "id,text,lm,tm", "0,a,1,", "0,b,1,2")
+    assert "lacks feature 'tm'" in fault(path)
+    assert rows(read(path, missing=0)) == [(0, "a", [1.0, 0.0]), (0, "b", [1.0, 2.0])]
+
+
+def test_headers(tmp_path: Path) -> None:
+    assert "no column 'id'" in fault(write(tmp_path / "a.csv", "text,lm"), format="csv")
+    assert "two columns are called 'lm'" in fault(write(tmp_path / "a.csv", "id,text,lm,lm"))
+    assert "no candidate lists" in fault(write(tmp_path / "a.csv", "id,text,lm"))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_and_parquet(tmp_path: Path, library: str) -> None:
+    module = pytest.importorskip(library)
+    columns: dict[str, list[Any]] = {
+        "id": [0, 0, 2],
+        "text": ["a", "b", "é"],
+        "lm": [1.5, 2.5, -1.0],
+        "n": [1, 2, 3],
+    }
+    expected = [(0, "a", [1.5, 1.0]), (0, "b", [2.5, 2.0]), (2, "é", [-1.0, 3.0])]
+    if library == "pyarrow":
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(module.table(columns), tmp_path / "a.parquet")
+        assert sniff(tmp_path / "a.parquet") == "parquet"
+        assert rows(read(tmp_path / "a.parquet")) == expected
+        return
+    assert rows(read(module.DataFrame(columns))) == expected
+    columns["lm"][1] = float("nan")
+    with pytest.raises(InputError, match=r"data frame:3: (feature 'lm' is nan|lacks feature 'lm')"):
+        read(module.DataFrame(columns))
+    columns["lm"][1], columns["text"][2] = 0.0, None
+    with pytest.raises(InputError, match="data frame:4: text is"):
+        read(module.DataFrame(columns))
+
+
+def test_a_damaged_parquet_file(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
+    assert "no readable Parquet file" in fault(tmp_path / "a.parquet")
+
+
+# Lines with candidates.
+
+LINE = '{"id": 1, "refs": ["a b"], "source": "x", "candidates": [{"text": "a", "features": {"lm": -1}, "score": 2}]}'
+
+
+def test_everything_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", LINE, '{"id": 0, "candidates": []}')
+    lists = read(path)
+    assert lists.provenance[0].format == "jsonl"
+    assert rows(lists) == [(1, "a", [-1.0])]
+    assert lists.ids == range(2)
+    assert lists.empty_ids == (0,)
+    assert lists.references == ((), ("a b",))
+    assert lists.sources == (None, "x")
+    assert lists.scores is not None
+    assert lists.scores.tolist() == [2]
+
+
+def test_lines_without_ids_are_numbered(tmp_path: Path) -> None:
+    line = '{"candidates": [{"text": "a"}]}'
+    assert rows(read(write(tmp_path / "a", line, line))) == [(0, "a", []), (1, "a", [])]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "blank line"),
+        ("{", "no JSON"),
+        ("[1]", "got [1]"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"id": 2}', '"candidates" is None'),
+        ('{"id": [1], "candidates": []}', '"id" is [1]'),
+        ('{"id": null, "candidates": []}', '"id" is None'),
+        ('{"id": "", "candidates": []}', "\"id\" is ''"),
+        ('{"candidates": []}', "no id, unlike"),
+        ('{"id": 1, "refs": ["other"], "candidates": []}', "other references"),
+        ('{"id": 2, "refs": "a", "candidates": []}', '"refs" is'),
+        ('{"id": 2, "candidates": ["a"]}', "candidate 0: got 'a'"),
+        ('{"id": 2, "candidates": [{"features": {}}]}', 'candidate 0: "text" is None'),
+        ('{"id": 2, "candidates": [{"text": "a", "features": {"lm": NaN}, "score": 1}]}', "'lm' is nan"),
+        ('{"id": 2, "candidates": [{"text": "a", "features": {"lm": 1e999}, "score": 1}]}', "'lm' is inf"),
+        ('{"id": 2, "candidates": [{"text": "a", "features": {"lm": "1"}, "score": 1}]}', "'lm' is '1'"),
+        ('{"id": 2, "candidates": [{"text": "a", "features": {"lm": true}, "score": 1}]}', "'lm' is True"),
+        ('{"id": 2, "candidates": [{"text": "a", "features": {}, "score": 1}]}', "lacks feature 'lm'"),
+        (
+            '{"id": 2, "candidates": [{"text": "a", "features": {"lm": 1, "b": 2}, "score": 1}]}',
+            "feature 'b' is not",
+        ),
+        ('{"id": 2, "candidates": [{"text": "a", "features": {"lm": 1}}]}', "no score"),
+        ('{"id": 2, "candidates": [{"text": "\\ud800", "features": {"lm": 1}, "score": 1}]}', "surrogate"),
+    ],
+)
+def test_a_line_at_fault(tmp_path: Path, line: str, message: str) -> None:
+    path = write(tmp_path / "a.jsonl", LINE, line)
+    assert message in fault(path)
+    assert fault(path).startswith(f"{path}:2: ")
+    lists = read(path, on_error="skip")
+    assert rows(lists) == [(1, "a", [-1.0])]
+    assert message in lists.skipped[0].reason
+
+
+def test_numbers_and_names_as_ids(tmp_path: Path) -> None:
+    """Once one id is a name, all are, and references stay with theirs."""
+    path = write(tmp_path / "a", LINE, '{"id": "u", "refs": ["r"], "candidates": []}')
+    lists = read(path)
+    assert lists.ids == ("1", "u")
+    assert lists.references == (("a b",), ("r",))
+    assert lists.sources == ("x", None)
+
+
+@pytest.mark.parametrize("field", ["refs", "source", "features"])
+def test_half_a_character(tmp_path: Path, field: str) -> None:
+    values = {"refs": '["\\ud800"]', "source": '"\\udfff"', "features": '{"\\ud800": 1}'}
+    where = f'"candidates": [{{"text": "a", "features": {values["features"]}}}]'
+    line = where if field == "features" else f'"{field}": {values[field]}, "candidates": []'
+    assert "lone surrogate" in fault(write(tmp_path / "a", '{"id": 0, ' + line + "}"))
+
+
+def test_what_is_missing_can_be_taken_as_zero(tmp_path: Path) -> None:
+    other = '{"id": 2, "candidates": [{"text": "b", "features": {"tm": 4}, "score": 1}]}'
+    lists = read(write(tmp_path / "a", LINE, other), missing=0)
+    assert rows(lists) == [(1, "a", [-1.0, 0.0]), (2, "b", [0.0, 4.0])]
+    assert lists.omitted == {"lm": 1, "tm": 1}
