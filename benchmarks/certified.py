@@ -29,10 +29,10 @@ from hulltune.certified.limits import Limits
 from hulltune.formats import read_weights
 from hulltune.metrics import get_metric
 from hulltune.names import DEFAULT_SEARCH
-from hulltune.search.climb import Climb
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
+from hulltune.search.random_climb import Climb
 from hulltune.tuning import Run
 from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.strategies import get_strategy

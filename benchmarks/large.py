@@ -41,7 +41,7 @@ FROM_PYTHON = """
 import resource, sys
 import numpy as np
 from hulltune import Forest, tune
-from hulltune.search.climb import Climb
+from hulltune.search.random_climb import Climb
 
 def arcs(count, layers=100):
     rng = np.random.default_rng(3)

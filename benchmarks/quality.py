@@ -36,7 +36,6 @@ from benchmarks.lists import synthetic
 from benchmarks.phrases import phrase_lists
 from benchmarks.rivals import Objective, cma_es, optuna_tpe, random_search
 from hulltune.metrics import get_metric
-from hulltune.search.climb import Climb
 from hulltune.search.climbing import Climbing
 from hulltune.search.constraints import Constraints
 from hulltune.search.coordinate import Coordinate
@@ -44,6 +43,7 @@ from hulltune.search.gradient import GradientClimb
 from hulltune.search.line_cma import LineCma
 from hulltune.search.powell import Powell
 from hulltune.search.problem import Problem
+from hulltune.search.random_climb import Climb
 from hulltune.search.strategy import Setting
 from hulltune.search.whitening import Whitening
 from hulltune.tuning.inputs import as_dataset

@@ -35,14 +35,13 @@ from benchmarks.quality import SETS, WAYS, compare
 from benchmarks.rivals import RIVALS, Objective
 from hulltune.metrics import get_metric
 from hulltune.names import DEFAULT_SEARCH
-from hulltune.search.climb import Climb
 from hulltune.search.climbing import Climber
 from hulltune.search.constraints import Constraints
 from hulltune.search.coordinate import Coordinate
 from hulltune.search.directions import axes, feature_units, random_directions
-from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
-from hulltune.search.steps import search_lines
+from hulltune.search.random_climb import Climb
+from hulltune.search.steps import Policy, search_lines
 from hulltune.search.strategy import Setting, Strategy
 from hulltune.threads import ALONE
 from hulltune.tuning import Run

@@ -19,8 +19,8 @@ from hulltune import Forest, ForestBuilder, InputError, kbest, memory, read, tun
 from hulltune.cli.main import main
 from hulltune.formats import streams
 from hulltune.memory import check_memory, memory_left, size_text
-from hulltune.search.climb import Climb
 from hulltune.search.powell import Powell
+from hulltune.search.random_climb import Climb
 from hulltune.simulate import simulated_task
 
 GB = 1 << 30

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.errors import InputError
-from hulltune.kernels.surfaces.rough_kinds import UNKNOWN
+from hulltune.kernels.surfaces.constants import UNKNOWN
 from hulltune.kernels.surfaces.sweep import OutputRows, Segments, Wanted, sweep
 from hulltune.wording import counted
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.errors import InputError
-from hulltune.kernels.surfaces.step_limits import FARTHEST, RESOLUTION, TINY_STEP
-from hulltune.search.policies import Policy, smooth
+from hulltune.kernels.surfaces.constants import FARTHEST, RESOLUTION, TINY_STEP
+from hulltune.search.steps import Policy, smooth
 
 
 @dataclass(frozen=True)

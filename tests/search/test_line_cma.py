@@ -17,7 +17,7 @@ from hulltune import Constraints, LineCma, Problem, tune
 from hulltune.search import line_cma, starts
 from hulltune.search.climbing import Climber
 from hulltune.search.line_cma import SPREADS, Evolution
-from hulltune.search.policies import Policy
+from hulltune.search.steps import Policy
 from hulltune.search.strategy import Setting, Status
 from hulltune.threads import ALONE
 from hulltune.tuning.inputs import as_dataset

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hulltune import Constraints, Corpus, Forest
-from hulltune.kernels.surfaces.step_limits import INNER, LEAST_GAIN, RESOLUTION
+from hulltune.kernels.surfaces.constants import INNER, LEAST_GAIN, RESOLUTION
 from hulltune.metrics import get_metric
 from hulltune.search.penalty import Penalty
-from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
-from hulltune.search.steps import search_lines
+from hulltune.search.steps import Policy, search_lines
 from hulltune.threads import Workers
 
 Floats = NDArray[np.float64]

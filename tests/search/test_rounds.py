@@ -20,9 +20,8 @@ from hulltune.metrics.bleu import Bleu
 from hulltune.metrics.memory import CompactTable
 from hulltune.names import POLICIES
 from hulltune.search import problem as problem_module
-from hulltune.search.policies import Policy, smooth
 from hulltune.search.problem import Problem
-from hulltune.search.steps import Round, search_lines
+from hulltune.search.steps import Policy, Round, search_lines, smooth
 from hulltune.threads import Workers
 from tests.search.function_metric import FunctionMetric
 from tests.search.readable_steps import choose

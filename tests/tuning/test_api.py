@@ -17,7 +17,7 @@ import hulltune
 from hulltune import Climb, Coordinate, InputError, Reranker, TuneResult, read, rerank, score, tune
 from hulltune.formats import write_jsonl, write_weights
 from hulltune.metrics import Ask, Store, Unanswered, import_answers
-from hulltune.search.policies import Policy
+from hulltune.search.steps import Policy
 from hulltune.tuning.picks import Reranked
 from tests.tuning.corpora import QUICK, random_lists, random_records
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hulltune import Corpus, Forest, InputError, Policy, line_search
 from hulltune.lines.compute import decode
-from hulltune.search.policies import smooth
+from hulltune.search.steps import smooth
 from hulltune.surface import ErrorSurface
 from hulltune.tuning.line import _step
 from tests.search.function_metric import FunctionMetric, hits, problem_of, right

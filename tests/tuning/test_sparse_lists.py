@@ -22,11 +22,11 @@ from hulltune.formats import rows as rows_module
 from hulltune.formats.read import Part
 from hulltune.loop.hypotheses import Hypotheses, keep
 from hulltune.search import climb, climbing, steps
-from hulltune.search.climb import Climb
 from hulltune.search.coordinate import Coordinate
 from hulltune.search.gradient import GradientClimb
 from hulltune.search.powell import Powell
 from hulltune.search.problem import Problem
+from hulltune.search.random_climb import Climb
 from hulltune.tuning import evaluation
 from hulltune.tuning.oracle import best_reachable
 from hulltune.tuning.reranking import rank
@@ -269,7 +269,7 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 import hulltune
 lists = hulltune.read(sys.argv[1])
-from hulltune.search.climb import Climb
+from hulltune.search.random_climb import Climb
 result = hulltune.tune(lists, sys.argv[2], metric="wer", search=Climb(restarts=0, max_rounds=1), threads=1)
 print(len(result.weights), lists.corpus.edges, result.score <= result.start_score)
 """

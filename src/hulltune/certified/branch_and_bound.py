@@ -17,9 +17,8 @@ from hulltune.certified.pools import check_free, pool_of
 from hulltune.certified.space import Space
 from hulltune.errors import InputError
 from hulltune.interrupts import is_interrupt
-from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
-from hulltune.search.steps import search_lines
+from hulltune.search.steps import Policy, search_lines
 from hulltune.threads import ALONE, Workers
 
 BATCH = 32

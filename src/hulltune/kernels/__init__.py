@@ -12,12 +12,12 @@ What is where:
   passes: inside, inside_hull, marginals, kbest, kbest_pool, sampling, derivations, depths
 - outputs/: output, nearest_output, texts (of candidates)
 - surfaces/: from envelopes to the next step: sweep (sums of statistics along lines), steps (the rule), rows (of
-  outputs), rough_kinds, step_limits
+  outputs), constants
 - certify/: certified search: choices, winners
 - metrics/: packed, tokens, ngrams, edits, ter, scores
 - reading/: lists: moses; lattices: fst_binary, fst_text, slf; what readers share:
   decimals, blanks, interning
-- directions/: lines to search: intervals (within bounds), evolution, cholesky
+- directions/: lines to search: intervals (within bounds), matrices (the same bits everywhere)
 - simd/: simd and operations (sixteen doubles at once)
 - load/: where machine code comes from: jit (the decorator), calls (the types of a call), library (compiled kernels in
   a file), building (making such a file), compiler (Numba and its cache), options (of Numba), trust (files that may be

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
-from hulltune.kernels.surfaces.rough_kinds import BLEU, RATIO, UNKNOWN
+from hulltune.kernels.surfaces.constants import BLEU, RATIO, UNKNOWN
 
 if TYPE_CHECKING:
     from hulltune.metrics.bounds import LinearBound, LossBound, Ranges, Ratio
@@ -40,7 +40,7 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Rough:
-    """A rough loss of summed statistics: its kind (see kernels/surfaces/rough_kinds.py) and its coefficients.
+    """A rough loss of summed statistics: its kind (see kernels/surfaces/constants.py) and its coefficients.
 
     It is off by a few roundings from the loss, so that rows clearly above the smallest rough loss are not the best.
     """

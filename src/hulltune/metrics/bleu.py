@@ -11,7 +11,7 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
-from hulltune.kernels.surfaces.rough_kinds import BLEU
+from hulltune.kernels.surfaces.constants import BLEU
 from hulltune.metrics import _text
 from hulltune.metrics.base import References, Rough, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, LossBound, Ranges, log_above, log_below, row_products

@@ -1,14 +1,14 @@
 """Search: the problem in shards, line search and its policies, constraints, and a class for each strategy."""
 
 from hulltune.search.certificate import Certificate
-from hulltune.search.climb import Climb
 from hulltune.search.constraints import Constraints
 from hulltune.search.coordinate import Coordinate
 from hulltune.search.gradient import GradientClimb
 from hulltune.search.line_cma import LineCma
-from hulltune.search.policies import Policy
 from hulltune.search.powell import Powell
 from hulltune.search.problem import Problem
+from hulltune.search.random_climb import Climb
+from hulltune.search.steps import Policy
 from hulltune.search.strategy import Strategy
 
 __all__ = [

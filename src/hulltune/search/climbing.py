@@ -19,9 +19,8 @@ from hulltune.errors import InputError, check_most
 from hulltune.interrupts import interrupts_set
 from hulltune.names import MOST_RESTARTS, RESTARTS
 from hulltune.search.directions import directions_of
-from hulltune.search.policies import Policy, policy_of
 from hulltune.search.starts import random_start, start_near
-from hulltune.search.steps import Round, search_lines
+from hulltune.search.steps import Policy, Round, policy_of, search_lines
 from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
 from hulltune.threads import Workers
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats
 from hulltune.metrics.base import Metric
-from hulltune.search.climb import Climb
 from hulltune.search.climbing import Climber
 from hulltune.search.directions import inverse_units
 from hulltune.search.problem import Problem, row_sums
+from hulltune.search.random_climb import Climb
 
 TEMPERATURES = (0.25, 1.0, 4.0)
 """The temperatures of the gradients of a round."""

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.random import Generator
 
 from hulltune.arrays import Floats
+from hulltune.kernels.directions.matrices import BITS, product, rounded, square_sum
 from hulltune.names import EVOLUTIONS
-from hulltune.search.climb import Climb
 from hulltune.search.climbing import LAST, OTHERS, TOGETHER, Climber, Ends, Heat, Position, Start
-from hulltune.search.matrices import BITS, product, rounded, square_sum
+from hulltune.search.random_climb import Climb
 from hulltune.search.starts import random_start, start_near
 from hulltune.search.strategy import Setting
 from hulltune.search.whitening import Whitening
@@ -166,7 +166,7 @@ class Evolution:
 
     def draw(self, count: int, rng: Generator) -> tuple[Floats, Floats]:
         """Random directions of unit length, and the lines over the axes that the covariance makes of them."""
-        from hulltune.kernels.directions.evolution import lines_of_draws
+        from hulltune.kernels.directions.matrices import lines_of_draws
 
         drawn = rng.standard_normal((count, len(self._mean)))
         drawn = rounded(drawn / np.sqrt(np.sum(drawn * drawn, axis=1))[:, None])
@@ -176,7 +176,7 @@ class Evolution:
 
     def learn(self, drawn: Floats, lines: Floats, losses: Floats) -> bool:
         """Learn from the losses at the steps of each line (NaN outside of the constraints), and whether to go on."""
-        from hulltune.kernels.directions.evolution import weighted_samples
+        from hulltune.kernels.directions.matrices import weighted_samples
 
         best = np.argsort(losses, axis=None, kind="stable")[: int(np.isfinite(losses).sum()) // 2]  # NaN comes last
         if len(best) < 2 or not losses.flat[best[0]] < np.nanmax(losses):

@@ -17,7 +17,7 @@ from hulltune.data.dataset import Dataset
 from hulltune.data.features import DenseFeatures, Features, gather_rows
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
-from hulltune.kernels.surfaces.rough_kinds import UNKNOWN
+from hulltune.kernels.surfaces.constants import UNKNOWN
 from hulltune.kernels.surfaces.steps import Intervals
 from hulltune.kernels.surfaces.sweep import OutputRows, Segments, Wanted
 from hulltune.lines.kbest import kbest

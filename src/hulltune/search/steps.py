@@ -1,4 +1,4 @@
-"""Exact line searches along many directions at once, and the best step along each."""
+"""Exact line searches along many directions at once, the best step along each, and the policies that choose it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hulltune.arrays import Bools, Floats, Int64s
-from hulltune.names import POLICIES
+from hulltune.arrays import Bools, Floats, Int64s, take_plain_numbers
+from hulltune.errors import InputError, unknown_name
+from hulltune.names import POLICIES, SMOOTHINGS
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.penalty import Penalty
-from hulltune.search.policies import Policy, smooth
 from hulltune.search.problem import Problem, Swept
 from hulltune.threads import ALONE, Workers
 
@@ -20,6 +20,45 @@ AT_ONCE = 1 << 22
 """The most weights in the directions of one pass: tables over them take a few times 32 MB."""
 LEAST_AT_ONCE = 16
 """The least number of directions of one pass, whatever they take: kernels search so many at the price of one."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The choice of a point on an error surface. Losses are smoothed first, then neighbours of equal loss are merged.
+
+    - "middle": the middle of the best interval; of several best ones, the closest to the current point.
+    - "closest": the best interval closest to the current point, entered by a tenth of its width.
+    - "widest": the middle of the widest best interval.
+
+    Slivers (see kernels/surfaces/steps.py) are never chosen, and do not separate the intervals on both sides of them.
+
+    Smoothing (Cer et al. 2008) replaces the loss of an interval by the worst ("min", of the score) or the mean over
+    ``window`` intervals around it, so that a lone spike is not chosen. An unbounded interval counts as twice as wide as
+    the mean gap between breakpoints, so that its middle lies one mean gap beyond the last breakpoint (with a single
+    breakpoint: its distance from 0, or the ``scale`` of the step if larger).
+    """
+
+    name: str = "middle"
+    smoothing: str = "none"
+    window: int = 3
+
+    def __post_init__(self) -> None:
+        take_plain_numbers(self)
+        if self.name not in POLICIES:
+            raise unknown_name("policy", self.name, POLICIES)
+        if self.smoothing not in SMOOTHINGS:
+            raise unknown_name("smoothing", self.smoothing, SMOOTHINGS)
+        if self.window < 1 or self.window % 2 == 0:
+            raise InputError(f"window: expected an odd number of intervals such as 3, got {self.window}")
+
+
+def policy_of(policy: str | Policy, smoothing: str = "none") -> Policy:
+    """The policy with this name and smoothing; a Policy is returned as it is, unless ``smoothing`` contradicts it."""
+    if isinstance(policy, Policy):
+        if smoothing not in ("none", policy.smoothing):
+            raise InputError(f"smoothing: got {smoothing!r}, but the policy has {policy.smoothing!r}")
+        return policy
+    return Policy(policy, smoothing=smoothing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +199,17 @@ def _steps(swept: Swept, bounds: Floats, scales: Floats, current_loss: float, po
     found = np.full(len(etas), current_loss)
     found[chosen >= 0] = swept.losses[chosen[chosen >= 0]]
     return etas, found
+
+
+def smooth(losses: Floats, smoothing: str, window: int) -> Floats:
+    """The worst or mean loss over a window around each interval, cut off at the ends. O(intervals · window)."""
+    if smoothing == "none" or window == 1:
+        return losses
+    half = window // 2
+    padded = np.pad(losses, half, constant_values=np.nan)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, window)
+    smoothed: Floats = np.nanmax(windows, axis=1) if smoothing == "min" else np.nanmean(windows, axis=1)
+    return smoothed
 
 
 def _smoothed(swept: Swept, around_zero: Bools, policy: Policy) -> tuple[Floats, Floats]:

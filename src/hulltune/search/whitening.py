@@ -16,8 +16,8 @@ from numpy.random import Generator
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.features import Features
+from hulltune.kernels.directions.matrices import inverse_of_lower, lower_factor, product, rounded, square_sum
 from hulltune.search.directions import Axis
-from hulltune.search.matrices import inverse_of_lower, lower_factor, product, rounded, square_sum
 from hulltune.threads import ALONE, Workers
 
 MOST_WHITENED = 256

@@ -17,8 +17,8 @@ from hulltune.lines.compute import check_intervals
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.names import POLICIES
-from hulltune.search.policies import Policy, policy_of, smooth
 from hulltune.search.problem import Problem
+from hulltune.search.steps import Policy, policy_of, smooth
 from hulltune.surface import ErrorSurface
 from hulltune.threads import Workers
 from hulltune.wording import counted

@@ -19,9 +19,8 @@ from hulltune.metrics.base import Metric, References
 from hulltune.metrics.wer import Cer, Wer
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units, some_axes
-from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem, exact_sum, some_rows
-from hulltune.search.steps import search_lines
+from hulltune.search.steps import Policy, search_lines
 from hulltune.threads import Workers
 from hulltune.tuning.best_choice import best_choice
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, as_weights

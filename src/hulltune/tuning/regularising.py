@@ -19,8 +19,8 @@ from hulltune.arrays import as_number
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric
 from hulltune.search.penalty import Penalty
-from hulltune.search.policies import policy_of
 from hulltune.search.problem import exact_sum
+from hulltune.search.steps import policy_of
 from hulltune.search.strategy import Found, Report, Setting, Start, Strategy
 from hulltune.tuning.evaluation import folds_of, standard_error
 from hulltune.tuning.result import Regularisation

@@ -13,7 +13,7 @@ from hulltune.search.strategy import Strategy
 
 _PLACES = {
     "cma": "search.line_cma.LineCma",
-    "random": "search.climb.Climb",
+    "random": "search.random_climb.Climb",
     "coordinate": "search.coordinate.Coordinate",
     "powell": "search.powell.Powell",
     "gradient": "search.gradient.GradientClimb",

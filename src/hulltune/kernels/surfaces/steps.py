@@ -12,7 +12,7 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.kernels.load.jit import borrowing, inlined, kernel
-from hulltune.kernels.surfaces.step_limits import (
+from hulltune.kernels.surfaces.constants import (
     CLOSEST,
     FARTHEST,
     INNER,
@@ -63,7 +63,7 @@ def surely_entered(left: float, right: float) -> bool:
 
 @inlined
 def end_step(breakpoints: int, first: float, last: float, scale: float) -> float:
-    """The step beyond the last breakpoint: the mean gap between so many of them, which see policies.Policy."""
+    """The step beyond the last breakpoint: the mean gap between so many of them, which see search.steps.Policy."""
     if breakpoints >= 2:
         return (_near(last) - _near(first)) / (breakpoints - 1)
     return _near(max(abs(first), scale) if breakpoints else scale)

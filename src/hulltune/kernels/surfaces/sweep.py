@@ -25,7 +25,7 @@ from hulltune.kernels.simd.simd import (
     store_wide,
     subtract_counts,
 )
-from hulltune.kernels.surfaces.rough_kinds import BLEU, LEAST, RATIO, SLACK, UNKNOWN
+from hulltune.kernels.surfaces.constants import BLEU, LEAST, RATIO, SLACK, UNKNOWN
 from hulltune.kernels.surfaces.steps import can_be_entered, end_step, surely_entered
 
 SAMPLE = 63  # places from which the scale of all is estimated

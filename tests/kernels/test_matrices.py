@@ -6,8 +6,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune.kernels.directions.evolution import lines_of_draws, weighted_samples
-from hulltune.search.matrices import BITS, inverse_of_lower, lower_factor, product, rounded, square_sum
+from hulltune.kernels.directions.matrices import (
+    BITS,
+    inverse_of_lower,
+    lines_of_draws,
+    lower_factor,
+    product,
+    rounded,
+    square_sum,
+    weighted_samples,
+)
 
 SEEDS = st.integers(0, 10**6)
 
