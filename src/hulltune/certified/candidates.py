@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -200,7 +201,14 @@ def _first_of_ties(columns: Floats, features: Floats, magnitudes: Floats, axes: 
 
     firsts: Int64s = choices.first_of_equals(columns, starts)
     distinct = np.flatnonzero(firsts == np.arange(len(firsts)))
-    sums = _ExactSums(columns, axes, starts)
+    weights = [[Fraction(weight) for weight in axis] for axis in axes.T.tolist()]
+
+    @cache
+    def exact(row: int) -> tuple[Fraction, ...]:
+        values = decimals(columns[:, row])
+        terms = (zip(axis, values, strict=True) for axis in weights)
+        return tuple(sum((weight * value for weight, value in each if weight), Fraction(0)) for each in terms)
+
     steps = np.repeat(np.where(magnitudes > 0.0, magnitudes, 1.0), np.diff(starts), axis=0) * NEAR
     # Sums that rounding tells apart have equal multiples of one of two grids, of which one is shifted by half a step.
     for shift in (0.0, 0.5):
@@ -208,39 +216,12 @@ def _first_of_ties(columns: Floats, features: Floats, magnitudes: Floats, axes: 
         groups: dict[int, list[int]] = {}
         for row in distinct[near[distinct] != distinct].tolist():
             alike = groups.setdefault(int(near[row]), [int(near[row])])
-            same = next((other for other in alike if sums.of(other) == sums.of(row)), None)
+            same = next((other for other in alike if exact(other) == exact(row)), None)
             if same is None:
                 alike.append(row)
             else:
                 firsts[row] = min(int(firsts[row]), int(firsts[same]))
     return firsts
-
-
-class _ExactSums:
-    """The coordinates of candidates in rational numbers, computed when they are asked for."""
-
-    def __init__(self, columns: Floats, axes: Floats, starts: Int64s) -> None:
-        self._columns, self._starts = columns, starts
-        self._weights = [[Fraction(weight) for weight in axis] for axis in axes.T.tolist()]
-        self._meanings: dict[tuple[int, int], list[Fraction]] = {}
-        self._sums: dict[int, tuple[Fraction, ...]] = {}
-
-    def of(self, row: int) -> tuple[Fraction, ...]:
-        """The coordinates of a candidate."""
-        if row not in self._sums:
-            sentence = int(np.searchsorted(self._starts, row, side="right")) - 1
-            self._sums[row] = tuple(
-                sum((axis * self._meaning(sentence, j, row) for j, axis in enumerate(each) if axis), Fraction(0))
-                for each in self._weights
-            )
-        return self._sums[row]
-
-    def _meaning(self, sentence: int, feature: int, row: int) -> Fraction:
-        first, last = int(self._starts[sentence]), int(self._starts[sentence + 1])
-        key = sentence, feature
-        if key not in self._meanings:
-            self._meanings[key] = decimals(self._columns[feature, first:last])
-        return self._meanings[key][row - first]
 
 
 @dataclass(frozen=True, eq=False)
