@@ -21,7 +21,7 @@ from hulltune.data.features import DenseFeatures, SparseFeatures, as_sparse
 from hulltune.formats import rows as rows_module
 from hulltune.formats.read import Part
 from hulltune.loop.hypotheses import Hypotheses, keep
-from hulltune.search import climb, climbing, steps
+from hulltune.search import climbing, random_climb, steps
 from hulltune.search.coordinate import Coordinate
 from hulltune.search.gradient import GradientClimb
 from hulltune.search.powell import Powell
@@ -223,7 +223,7 @@ def test_all_else_does_not_depend_on_the_storage(monkeypatch: pytest.MonkeyPatch
 
 
 def test_only_some_axes_and_features_of_very_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(climb, "MOST_AXES", 10)
+    monkeypatch.setattr(random_climb, "MOST_AXES", 10)
     monkeypatch.setattr(evaluation, "MOST_REMOVED", 50)
     lists = read(records(), missing=0)
     found = tune(lists, metric="wer", search=Climb(restarts=0, directions=4), threads=1)
