@@ -119,3 +119,13 @@ class SourceText:
 def whole_number(digits: bytes) -> int:
     """The number that decimal digits spell, at most HUGE."""
     return int(digits) if len(digits) <= 15 else min(int(digits.lstrip(b"0")[:17] or b"0"), HUGE)
+
+
+def check_utf8(data: bytes, file: str, first_line: int = 1) -> None:
+    """Refuse bytes that are not UTF-8, with the number of their line."""
+    if not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = first_line + data.count(b"\n", 0, error.start)
+            raise InputError(f"{file}:{line}: {not_utf8(error)}") from None

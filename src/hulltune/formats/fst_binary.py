@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from hulltune.errors import InputError
 from hulltune.formats.forest_building import tuple_features
 from hulltune.formats.numbers import shown
 from hulltune.formats.symbols import parse_binary_symbols
+
+if TYPE_CHECKING:
+    from hulltune.kernels.reading.fst_binary import States
 
 MAGIC = b"\xd6\xfd\xb2\x7e"
 _OTHER_ORDER = MAGIC[::-1]
@@ -138,11 +141,13 @@ def parse_fst(data: bytes, position: int, where: str, *, base: int = 0) -> Binar
         raise InputError(f"{where}: version {header.version} of the format; expected 1 or 2")
     if header.states < -1:
         raise InputError(f"{where}: the header says {header.states} states; it is damaged")
-    if header.fst_type == "vector":
-        parts = _vector(data, end, header, layout, where, base)
-    else:
-        parts = _const(data, end, header, layout, where, base)
-    return _checked(header, layout, parts, symbols, where)
+    read = _vector if header.fst_type == "vector" else _const
+    states, end = read(data, end, header, layout, where, base)
+    features, names, finals = _checked_features(header, layout, states, where)
+    return BinaryFst(
+        header, len(states.final_weights), states.sources, states.targets, states.labels, finals, features, names,
+        symbols, end,
+    )  # fmt: skip
 
 
 def _layout(header: Header, where: str) -> Layout:
@@ -160,20 +165,8 @@ def _layout(header: Header, where: str) -> Layout:
     return layout
 
 
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    sources: Int64s
-    targets: Int64s
-    labels: Int64s
-    arc_weights: NDArray[Any]
-    final_weights: NDArray[Any]
-    end: int
-    pair_rows: Int64s
-    pair_keys: Int64s
-    pair_values: NDArray[Any]
-
-
-def _vector(data: bytes, position: int, header: Header, layout: Layout, where: str, base: int) -> _Parts:
+def _vector(data: bytes, position: int, header: Header, layout: Layout, where: str, base: int) -> tuple[States, int]:
+    """The states of a vector FST, and the byte after them."""
     from hulltune.kernels.reading import fst_binary as kernel
 
     content = np.frombuffer(data, dtype=np.uint8)
@@ -184,7 +177,7 @@ def _vector(data: bytes, position: int, header: Header, layout: Layout, where: s
         raise CutOff
     if code == kernel.BAD_COUNT:
         raise InputError(f"{where}: byte {base + end}: a negative count in state {states}; the file is damaged")
-    out = kernel.Output(
+    out = kernel.States(
         sources=np.empty(arcs, dtype=np.int64),
         targets=np.empty(arcs, dtype=np.int64),
         labels=np.empty(arcs, dtype=np.int64),
@@ -195,25 +188,24 @@ def _vector(data: bytes, position: int, header: Header, layout: Layout, where: s
         pair_values=np.empty(pairs, dtype=np.uint64),
     )
     kernel.read_states(content, position, layout.width, layout.style, out)
-    return _Parts(
-        out.sources,
-        out.targets,
-        out.labels,
-        _floats(out.arc_weights, layout.width),
-        _floats(out.final_weights, layout.width),
-        int(end),
-        out.pair_rows,
-        out.pair_keys,
-        _floats(out.pair_values, 4),
+    decoded = out._replace(
+        arc_weights=_floats(out.arc_weights, layout.width),
+        final_weights=_floats(out.final_weights, layout.width),
+        pair_values=_floats(out.pair_values, 4),
     )
+    return decoded, int(end)
 
 
 def _floats(bits: NDArray[np.uint64], width: int) -> NDArray[Any]:
     return bits.astype(np.uint32).view(np.float32) if width == 4 else bits.view(np.float64)
 
 
-def _const(data: bytes, position: int, header: Header, layout: Layout, where: str, base: int) -> _Parts:
-    """Read a const FST: an array of states and an array of arcs, each at a multiple of 16 bytes if aligned."""
+def _const(data: bytes, position: int, header: Header, layout: Layout, where: str, base: int) -> tuple[States, int]:
+    """The states of a const FST, and the byte after them: an array of states and an array of arcs, each at a
+    multiple of 16 bytes if aligned.
+    """
+    from hulltune.kernels.reading import fst_binary as kernel
+
     aligned = header.flags & _IS_ALIGNED or header.version == 1
     state = np.dtype(
         [("weight", "<f4", (layout.floats,)), ("place", "<u4"), ("arcs", "<u4"), ("epsilons", "<u4", (2,))]
@@ -233,21 +225,24 @@ def _const(data: bytes, position: int, header: Header, layout: Layout, where: st
     counts = states["arcs"].astype(np.int64)
     if counts.sum() != len(arcs) or np.any(states["place"] != np.cumsum(counts) - counts):
         raise InputError(f"{where}: the states do not divide the {len(arcs)} arcs among them; the file is damaged")
-    nothing = np.zeros(0, dtype=np.int64)
-    return _Parts(
-        np.repeat(np.arange(len(states)), counts),
-        arcs["target"].astype(np.int64),
-        arcs["label"].astype(np.int64),
-        np.ascontiguousarray(arcs["weight"]),
-        np.ascontiguousarray(states["weight"]),
-        position,
-        nothing,
-        nothing,
-        np.zeros(0, dtype=np.float32),
+    nothing: Any = np.zeros(0, dtype=np.int64)
+    found = kernel.States(
+        sources=np.repeat(np.arange(len(states)), counts),
+        targets=arcs["target"].astype(np.int64),
+        labels=arcs["label"].astype(np.int64),
+        arc_weights=np.ascontiguousarray(arcs["weight"]),
+        final_weights=np.ascontiguousarray(states["weight"]),
+        pair_rows=nothing,
+        pair_keys=nothing,
+        pair_values=nothing,
     )
+    return found, position
 
 
-def _checked(header: Header, layout: Layout, parts: _Parts, symbols: Mapping[int, str] | None, where: str) -> BinaryFst:
+def _checked_features(
+    header: Header, layout: Layout, parts: States, where: str
+) -> tuple[Features, tuple[str, ...], Int64s]:
+    """The features, their names and the final states; states and labels that cannot be are refused."""
     states = len(parts.final_weights)
     if not 0 <= header.start < states:
         got = "no start state" if header.start == -1 else f"start state {header.start}"
@@ -266,19 +261,13 @@ def _checked(header: Header, layout: Layout, parts: _Parts, symbols: Mapping[int
     if not len(finals):
         raise InputError(f"{where}: none of the {states} states is final; expected at least one")
     if layout.style == _TUPLE:
-        features, names = _tuple_features(parts, finals, where)
-    else:
-        names = layout.names
-        zero = np.zeros((1, layout.floats), dtype=parts.arc_weights.dtype)
-        features = DenseFeatures(
-            np.asfortranarray(np.concatenate([zero, parts.arc_weights, parts.final_weights[finals]]))
-        )
-    return BinaryFst(
-        header, states, parts.sources, parts.targets, parts.labels, finals, features, names, symbols, parts.end
-    )
+        return *_tuple_features(parts, finals, where), finals
+    zero = np.zeros((1, layout.floats), dtype=parts.arc_weights.dtype)
+    matrix = np.concatenate([zero, parts.arc_weights, parts.final_weights[finals]])
+    return DenseFeatures(np.asfortranarray(matrix)), layout.names, finals
 
 
-def _tuple_features(parts: _Parts, finals: Int64s, where: str) -> tuple[Features, tuple[str, ...]]:
+def _tuple_features(parts: States, finals: Int64s, where: str) -> tuple[Features, tuple[str, ...]]:
     """The features f1, f2, … of sparse tuples: a matrix, or sparse rows where feature numbers are large."""
     arcs = len(parts.sources)
     defaults = np.concatenate([parts.arc_weights[:, 0], parts.final_weights[finals, 0]])

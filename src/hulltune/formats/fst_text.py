@@ -16,10 +16,9 @@ from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_building import Arcs, lattice_forest, negated, tuple_features
-from hulltune.formats.forest_files import ForestOptions
+from hulltune.formats.forest_files import ForestOptions, check_utf8
 from hulltune.formats.fst_binary import KALDI, PAIR, SINGLE
 from hulltune.formats.numbers import plain_number, shown
-from hulltune.formats.streams import not_utf8
 from hulltune.formats.symbols import is_word, read_symbols, words_of
 from hulltune.formats.word_rules import WordRule, number_words, word_rule
 
@@ -59,11 +58,7 @@ def text_forest(
     """The forest of some lines of a file. Linear in their bytes."""
     what = file if name is None else f"{file}: {name}"
     piece = _Piece(file, data if data.endswith(b"\n") else data + b"\n", first_line, what)
-    if not data.isascii():
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise piece.error(first_line + data.count(b"\n", 0, error.start), not_utf8(error)) from None
+    check_utf8(data, file, first_line)
     return _TextFst(piece, kaldi=kaldi).forest(options, vocabulary, rule)
 
 

@@ -26,10 +26,10 @@ from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_building import Arcs, lattice_forest, negated
-from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
+from hulltune.formats.forest_files import ForestOptions, NamedForest, Path, check_utf8
 from hulltune.formats.lattice_writing import PlainLattice, plain_lattice, write_each
 from hulltune.formats.numbers import plain_number, shown
-from hulltune.formats.streams import BYTE_ORDER_MARK, PIECE, not_utf8, open_bytes
+from hulltune.formats.streams import BYTE_ORDER_MARK, PIECE, open_bytes
 from hulltune.formats.word_rules import SPEECH, number_words, word_rule
 from hulltune.memory import check_memory
 
@@ -132,7 +132,7 @@ class _SlfFile:
         self._notes: dict[str, str] = {}
         self._implied = False
         """Whether the file has links alone, and its nodes follow from the header."""
-        self._check_utf8()
+        check_utf8(data, file)
         self._state = np.zeros(slf.STATE_SIZE, dtype=np.int64)
         self._state[slf.LINE] = 1
         self._keys = slf.Keys(
@@ -153,14 +153,6 @@ class _SlfFile:
         source, target, word, line = np.empty((4, lines), dtype=np.int64)
         self._rows = slf.Rows(source, target, word, line, np.empty((lines, 4)))
         self._pending = np.empty((64, 4), dtype=np.int64)
-
-    def _check_utf8(self) -> None:
-        if not self._data.isascii():
-            try:
-                self._data.decode("utf-8")
-            except UnicodeDecodeError as error:
-                line = self._data.count(b"\n", 0, error.start) + 1
-                raise InputError(f"{self._file}:{line}: {not_utf8(error)}") from None
 
     def parse(self) -> None:
         """Read all lines."""

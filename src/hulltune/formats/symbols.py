@@ -9,7 +9,7 @@ import struct
 from collections.abc import Mapping
 
 from hulltune.errors import InputError
-from hulltune.formats.forest_files import Path
+from hulltune.formats.forest_files import Path, check_utf8
 from hulltune.formats.numbers import shown
 from hulltune.formats.streams import BYTE_ORDER_MARK, not_utf8, open_bytes
 
@@ -48,11 +48,8 @@ def _read(file: str, stamp: tuple[int, int]) -> Mapping[int, str]:
 
 
 def _parse_text(data: bytes, file: str) -> Mapping[int, str]:
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{file}:{line}: {not_utf8(error)}") from None
+    check_utf8(data, file)
+    text = data.decode("utf-8")
     symbols: dict[int, str] = {}
     for number, line_text in enumerate(text.split("\n"), 1):
         fields = _BLANKS.split(line_text.strip(" \t\r"))  # other blanks may be part of a word

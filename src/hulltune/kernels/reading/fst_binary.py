@@ -20,17 +20,19 @@ DONE, CUT_OFF, BAD_COUNT = 0, 1, 2
 PLAIN, STRING, TUPLE = 0, 1, 2
 
 
-class Output(NamedTuple):
-    """Arrays for one FST. Weights are bit patterns. The row of a pair is its arc, or −1 − s for state s."""
+class States(NamedTuple):
+    """The states and arcs of one FST as arrays. The kernel writes weights as bit patterns, which its caller decodes.
+    The row of a pair is its arc, or −1 − s for state s.
+    """
 
     sources: Int64s
     targets: Int64s
     labels: Int64s
-    arc_weights: NDArray[np.uint64]
-    final_weights: NDArray[np.uint64]
+    arc_weights: NDArray[Any]
+    final_weights: NDArray[Any]
     pair_rows: Int64s
     pair_keys: Int64s
-    pair_values: NDArray[np.uint64]
+    pair_values: NDArray[Any]
 
 
 # Unaligned little-endian numbers. A loop that puts a number together from single bytes took four times as long.
@@ -132,7 +134,7 @@ def _read_pairs(
 
 
 @kernel
-def read_states(data: Bytes, position: int, width: int, style: int, out: Output) -> None:
+def read_states(data: Bytes, position: int, width: int, style: int, out: States) -> None:
     """Read as many states as ``out`` has room for, which ``measure`` has counted; O(bytes)."""
     rows, keys, values = out.pair_rows, out.pair_keys, out.pair_values
     weight = out.arc_weights.shape[1] * width
