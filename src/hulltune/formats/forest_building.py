@@ -259,13 +259,16 @@ def tuple_features(
     from hulltune.kernels.reading.fst_binary import scatter_pairs
 
     most = int(keys.max(initial=0))
-    used, columns = (np.arange(1, most + 1), keys - 1) if most <= _MOST_NAMED else np.unique(keys, return_inverse=True)
+    used, numbers = np.arange(1, most + 1), keys
+    if most > _MOST_NAMED:
+        used, places = np.unique(keys, return_inverse=True)
+        numbers = places.reshape(-1) + 1
     names = tuple(f"f{key}" for key in used.tolist())
     if stays_dense(len(used), total, len(keys)):
         matrix = np.zeros((total, len(used)), dtype=values.dtype, order="F")
-        scatter_pairs(rows, columns.reshape(-1) + 1, values, matrix)
+        scatter_pairs(rows, numbers, values, matrix)
         return DenseFeatures(matrix), names
     order = np.argsort(rows, kind="stable")
     order = order[np.searchsorted(rows[order], 0) :]
     offsets = np.searchsorted(rows[order], np.arange(total + 1)).astype(np.int64)
-    return SparseFeatures(offsets, columns.reshape(-1)[order].astype(np.int32), values[order], len(used)), names
+    return SparseFeatures(offsets, (numbers[order] - 1).astype(np.int32), values[order], len(used)), names

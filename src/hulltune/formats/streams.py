@@ -155,9 +155,10 @@ class _Bytes(io.RawIOBase):
 
     def readall(self) -> bytes:
         """All the rest, piece by piece: a small file may unpack to more than fits into memory."""
-        whole = io.BytesIO()
-        while piece := self.read(PIECE):
+        whole, size = io.BytesIO(), HEAD  # of small files there may be thousands: large pieces take memory first
+        while piece := self.read(size):
             whole.write(piece)
+            size = min(2 * size, PIECE)
         return whole.getvalue()
 
     def _took(self, count: int) -> None:
