@@ -155,10 +155,9 @@ class _Bytes(io.RawIOBase):
 
     def readall(self) -> bytes:
         """All the rest, piece by piece: a small file may unpack to more than fits into memory."""
-        whole, size = io.BytesIO(), HEAD  # of small files there may be thousands: large pieces take memory first
-        while piece := self.read(size):
+        whole = io.BytesIO()
+        while piece := self.read(BLOCK):  # a large piece takes its memory first, also for a small file
             whole.write(piece)
-            size = min(2 * size, PIECE)
         return whole.getvalue()
 
     def _took(self, count: int) -> None:
