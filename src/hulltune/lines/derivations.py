@@ -12,6 +12,7 @@ import numpy as np
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures, gather_rows
+from hulltune.lines.output import edge_outputs
 from hulltune.wording import counted
 
 
@@ -106,7 +107,7 @@ class DerivationLists:
         corpus = self.corpus
         offsets, tokens = output.outputs(
             self.sentences, corpus.sentence_edges, self.edge_offsets, self.edges,
-            corpus.tail_offsets, corpus.label_offsets, corpus.labels,
+            edge_outputs(corpus),
         )  # fmt: skip
         return offsets, tokens
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from hulltune.data.corpus import Corpus
 from hulltune.data.features import gather_rows, ranges
 from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
+from hulltune.lines.output import edge_outputs
 from hulltune.memory import LEAST_LEFT, memory_left, size_text
 from hulltune.threads import ALONE, Workers
 
@@ -30,7 +31,7 @@ def in_order(corpus: Corpus) -> Bools:
     """For each sentence, whether all its edges put out their tails in order, each once. O(labels)."""
     from hulltune.kernels.outputs import output
 
-    return output.in_order(corpus.sentence_edges, corpus.tail_offsets, corpus.label_offsets, corpus.labels)
+    return output.in_order(corpus.sentence_edges, edge_outputs(corpus))
 
 
 class Outputs:
@@ -180,17 +181,6 @@ class Outputs:
         return Texts(self.corpus.vocabulary, offsets, labels).strings
 
 
-class _Table(NamedTuple):
-    """The arrays of a table of outputs (see kernels.output), and the number of outputs."""
-
-    slots: Int64s
-    hashes: Int64s
-    sentences: Int64s
-    offsets: Int64s
-    tokens: Int32s
-    size: int
-
-
 class _Met:
     """A growing table of (sentence, words), numbered from 0 without duplicates. Threads may read while one adds.
 
@@ -199,7 +189,9 @@ class _Met:
     """
 
     def __init__(self) -> None:
-        self._table = _Table(
+        from hulltune.kernels.outputs.output import OutputTable
+
+        self._table = OutputTable(
             np.full(FIRST_SLOTS, -1, dtype=np.int64),
             np.empty(FIRST_SLOTS // 2, dtype=np.int64),
             np.empty(FIRST_SLOTS // 2, dtype=np.int64),
@@ -227,20 +219,18 @@ class _Met:
         self, corpus: Corpus, in_order: Bools, first: int, names: Int64s, cells: Int64s, offsets: Int64s, edges: Int32s
     ) -> tuple[Int64s, Any, Any, Any, Any]:
         """The number of each derivation's output, and the outputs that have none; see find_outputs."""
-        from hulltune.kernels.outputs.output import find_outputs
+        from hulltune.kernels.outputs.output import PackedDerivations, find_outputs
 
-        return find_outputs(
-            cells, first, names, in_order, corpus.sentence_edges, offsets, edges,
-            corpus.tail_offsets, corpus.label_offsets, corpus.labels, *self._table,
-        )  # fmt: skip
+        found = PackedDerivations(cells, offsets, edges)
+        return find_outputs(found, first, names, in_order, corpus.sentence_edges, edge_outputs(corpus), self._table)
 
     def added(self, names: Int64s, hashes: Int64s, offsets: Int64s, words: Int32s) -> Int64s:
         """The numbers of outputs that had none; one thread at a time may add some."""
-        from hulltune.kernels.outputs.output import add_outputs
+        from hulltune.kernels.outputs.output import NewOutputs, OutputTable, add_outputs
 
-        found = add_outputs(names, hashes, offsets, words, *self._table)
-        self._table = _Table(*found[1:])
-        return found[0]
+        numbers, table = add_outputs(NewOutputs(names, hashes, offsets, words), self._table)
+        self._table = OutputTable(*table)
+        return numbers
 
     def labels(self, numbers: Int64s) -> tuple[Int64s, Int32s]:
         """The words of each output: offsets and labels."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +11,69 @@ from hulltune.arrays import Bools, Int32s, Int64s
 from hulltune.kernels.load.jit import kernel
 
 
+class EdgeOutputs(NamedTuple):
+    """What the edges of a corpus put out: edge e the labels from ``label_offsets[e]`` on, each a token, or −1 − i for
+    the output of its tail i; its tails are counted by ``tail_offsets``.
+    """
+
+    tail_offsets: Int64s
+    label_offsets: Int64s
+    labels: Int32s
+
+
+class PackedDerivations(NamedTuple):
+    """Derivations by direction, then by sentence: those of a cell from ``cells`` on, the edges of each from its offset
+    on, in preorder.
+    """
+
+    cells: Int64s
+    offsets: Int64s
+    edges: Int32s
+
+
+class OutputTable(NamedTuple):
+    """Distinct outputs: number k is ``tokens[offsets[k]:offsets[k + 1]]`` of sentence ``sentences[k]``.
+
+    ``slots`` is an open-addressing table of their numbers by their hashes. Arrays may be longer than ``size`` outputs.
+    """
+
+    slots: Int64s
+    hashes: Int64s
+    sentences: Int64s
+    offsets: Int64s
+    tokens: Int32s
+    size: int
+
+
+class NewOutputs(NamedTuple):
+    """Outputs that no table has yet: their sentences and hashes, and their offsets in their tokens."""
+
+    sentences: Int64s
+    hashes: Int64s
+    offsets: Int64s
+    tokens: Int32s
+
+
+class _Room(NamedTuple):
+    """Room for the sizes of subtrees and for a stack."""
+
+    size: Int64s
+    stack_edge: Int64s
+    stack_label: Int64s
+
+
+@kernel
+def _room(edges: int) -> _Room:
+    return _Room(np.empty(edges, np.int64), np.empty(edges + 1, np.int64), np.empty(edges + 1, np.int64))
+
+
 @kernel
 def _append_output(
-    edges: Int32s,
-    tail_offsets: Int64s,
-    label_offsets: Int64s,
-    labels: Int32s,
-    base: int,
-    tokens: Int32s,
-    count: int,
-    size: Int64s,
-    stack_edge: Int64s,
-    stack_label: Int64s,
+    edges: Int32s, graph: EdgeOutputs, base: int, tokens: Int32s, count: int, room: _Room
 ) -> tuple[Int32s, int]:
-    """Append the tokens of a derivation, as ``derivation_output`` does, with the caller's room for sizes and stack."""
+    """Append the tokens of a derivation, as ``derivation_output`` does."""
+    tail_offsets, label_offsets, labels = graph
+    size, stack_edge, stack_label = room
     n = edges.size
     if n == 0:
         return tokens, count
@@ -61,19 +110,14 @@ def _append_output(
 
 @kernel
 def _append_in_order(
-    edges: Int32s,
-    label_offsets: Int64s,
-    labels: Int32s,
-    base: int,
-    tokens: Int32s,
-    count: int,
-    stack_label: Int64s,
-    stack_end: Int64s,
+    edges: Int32s, graph: EdgeOutputs, base: int, tokens: Int32s, count: int, room: _Room
 ) -> tuple[Int32s, int]:
     """Append the tokens of a derivation whose edges all put out their tails in order, each once.
 
     Tails are then met in preorder, and a third of the work of ``_append_output`` is enough.
     """
+    label_offsets, labels = graph.label_offsets, graph.labels
+    stack_label, stack_end = room.stack_label, room.stack_edge
     cursor = 1
     label, end = label_offsets[base + edges[0]], label_offsets[base + edges[0] + 1]
     height = 0
@@ -101,8 +145,9 @@ def _append_in_order(
 
 
 @kernel
-def in_order(sentence_edges: Int64s, tail_offsets: Int64s, label_offsets: Int64s, labels: Int32s) -> Bools:
+def in_order(sentence_edges: Int64s, graph: EdgeOutputs) -> Bools:
     """Whether all edges of a sentence put out their tails in order, each once; for each sentence."""
+    tail_offsets, label_offsets, labels = graph
     result = np.ones(sentence_edges.size - 1, np.bool_)
     for sentence in range(result.size):
         for edge in range(sentence_edges[sentence], sentence_edges[sentence + 1]):
@@ -118,19 +163,13 @@ def in_order(sentence_edges: Int64s, tail_offsets: Int64s, label_offsets: Int64s
 
 
 @kernel
-def derivation_output(
-    edges: Int32s, tail_offsets: Int64s, label_offsets: Int64s, labels: Int32s, base: int, tokens: Int32s, count: int
-) -> tuple[Int32s, int]:
+def derivation_output(edges: Int32s, graph: EdgeOutputs, base: int, tokens: Int32s, count: int) -> tuple[Int32s, int]:
     """Append the tokens of a derivation (edges in preorder, numbered from ``base``) to ``tokens[:count]``.
 
     The sizes of all subtrees are computed first, from the back. Then the labels are expanded with an explicit stack, so
     that deep derivations cannot overflow the machine's. Linear in edges and tokens where each tail is put out once.
     """
-    n = edges.size
-    return _append_output(
-        edges, tail_offsets, label_offsets, labels, base, tokens, count,
-        np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64),
-    )  # fmt: skip
+    return _append_output(edges, graph, base, tokens, count, _room(edges.size))
 
 
 @kernel
@@ -139,9 +178,7 @@ def outputs(
     sentence_edges: Int64s,
     derivation_offsets: Int64s,
     derivation_edges: Int32s,
-    tail_offsets: Int64s,
-    label_offsets: Int64s,
-    labels: Int32s,
+    graph: EdgeOutputs,
 ) -> tuple[Int64s, Int32s]:
     """Offsets and tokens of many derivations; derivation i belongs to sentence ``sentences[i]``."""
     offsets = np.zeros(sentences.size + 1, np.int64)
@@ -150,9 +187,7 @@ def outputs(
     for i in range(sentences.size):
         edges = derivation_edges[derivation_offsets[i] : derivation_offsets[i + 1]]
         if edges.size:
-            tokens, count = derivation_output(
-                edges, tail_offsets, label_offsets, labels, sentence_edges[sentences[i]], tokens, count
-            )
+            tokens, count = derivation_output(edges, graph, sentence_edges[sentences[i]], tokens, count)
         offsets[i + 1] = count
     return offsets, tokens[:count]
 
@@ -192,57 +227,44 @@ def _filled_slots(hashes: Int64s, count: int, size: int) -> Int64s:
 
 @kernel
 def find_outputs(
-    cells: Int64s,
+    found: PackedDerivations,
     first_sentence: int,
     sentence_numbers: Int64s,
     simple: Bools,
     sentence_edges: Int64s,
-    derivation_offsets: Int64s,
-    derivation_edges: Int32s,
-    tail_offsets: Int64s,
-    label_offsets: Int64s,
-    labels: Int32s,
-    slots: Int64s,
-    hashes: Int64s,
-    sentences: Int64s,
-    offsets: Int64s,
-    tokens: Int32s,
-    count: int,
+    graph: EdgeOutputs,
+    table: OutputTable,
 ) -> tuple[Int64s, Int64s, Int64s, Int64s, Int32s]:
-    """The number of each derivation's output among the ``count`` distinct ones known, or −1 − i where it is new and
-    the i-th of those; then of the new ones the sentences, hashes, offsets and tokens. New ones may be equal.
+    """The number of each derivation's output in a table, or −1 − i where it is new and the i-th of those; then of the
+    new ones the fields of NewOutputs. New ones may be equal.
 
-    ``cells`` are offsets of derivations by direction, then by sentence from ``first_sentence`` on. Known output k is
-    ``tokens[offsets[k]:offsets[k + 1]]`` of sentence ``sentences[k]``, by its number in ``sentence_numbers``;
-    ``simple`` is the result of ``in_order``. Outputs are equal where sentence and tokens are, not just their hashes.
-    Expected linear in edges and tokens.
+    Sentences are those from ``first_sentence`` on; the table knows them by their ``sentence_numbers``. ``simple`` is
+    the result of ``in_order``. Outputs are equal where sentence and tokens are, not just their hashes. Expected linear
+    in edges and tokens.
 
-    Another thread may add outputs to the table meanwhile (``add_outputs``): those from ``count`` on are not looked at.
+    Another thread may add outputs to the table meanwhile (``add_outputs``): those beyond its size are not looked at.
     """
-    numbers = np.empty(derivation_offsets.size - 1, np.int64)
+    numbers = np.empty(found.offsets.size - 1, np.int64)
     width = sentence_numbers.size
-    size, stack_edge, stack_label = np.empty(256, np.int64), np.empty(257, np.int64), np.empty(257, np.int64)
+    room = _room(256)
     names, new_hashes, new_offsets = np.empty(64, np.int64), np.empty(64, np.int64), np.zeros(65, np.int64)
     words = np.empty(1024, np.int32)
     new = 0
-    for cell in range(cells.size - 1):
+    for cell in range(found.cells.size - 1):
         sentence = first_sentence + cell % width
         base = sentence_edges[sentence]
         name = sentence_numbers[cell % width]
-        for i in range(cells[cell], cells[cell + 1]):
-            edges = derivation_edges[derivation_offsets[i] : derivation_offsets[i + 1]]
-            if edges.size > size.size:
-                size = np.empty(2 * edges.size, np.int64)
-                stack_edge, stack_label = np.empty(size.size + 1, np.int64), np.empty(size.size + 1, np.int64)
+        for i in range(found.cells[cell], found.cells[cell + 1]):
+            edges = found.edges[found.offsets[i] : found.offsets[i + 1]]
+            if edges.size > room.size.size:
+                room = _room(2 * edges.size)
             begin = new_offsets[new]
             if simple[sentence]:
-                words, end = _append_in_order(edges, label_offsets, labels, base, words, begin, stack_edge, stack_label)
+                words, end = _append_in_order(edges, graph, base, words, begin, room)
             else:
-                words, end = _append_output(
-                    edges, tail_offsets, label_offsets, labels, base, words, begin, size, stack_edge, stack_label
-                )
+                words, end = _append_output(edges, graph, base, words, begin, room)
             value = _hash_tokens(name, words, begin, end)
-            known = _known(value, name, words, begin, end, slots, hashes, sentences, offsets, tokens, count)[0]
+            known = _known(value, name, words, begin, end, table)[0]
             if known >= 0:
                 numbers[i] = known
             else:
@@ -255,20 +277,9 @@ def find_outputs(
 
 
 @kernel
-def _known(
-    value: Any,
-    name: int,
-    words: Int32s,
-    begin: int,
-    end: int,
-    slots: Int64s,
-    hashes: Int64s,
-    sentences: Int64s,
-    offsets: Int64s,
-    tokens: Int32s,
-    count: int,
-) -> tuple[int, int]:
+def _known(value: Any, name: int, words: Int32s, begin: int, end: int, table: OutputTable) -> tuple[int, int]:
     """The number of an output with this hash, or −1, and its slot, or the one to put it into."""
+    slots, hashes, sentences, offsets, tokens, count = table
     slot = value & (slots.size - 1)
     while slots[slot] >= 0:
         known = slots[slot]
@@ -285,36 +296,27 @@ def _known(
 
 @kernel
 def add_outputs(
-    names: Int64s,
-    new_hashes: Int64s,
-    new_offsets: Int64s,
-    words: Int32s,
-    slots: Int64s,
-    hashes: Int64s,
-    sentences: Int64s,
-    offsets: Int64s,
-    tokens: Int32s,
-    count: int,
-) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s, Int32s, int]:
-    """The numbers of outputs that ``find_outputs`` did not know, and the table with them.
+    new: NewOutputs, table: OutputTable
+) -> tuple[Int64s, tuple[Int64s, Int64s, Int64s, Int64s, Int32s, int]]:
+    """The numbers of outputs that ``find_outputs`` did not know, and the fields of the table with them.
 
-    Arrays of the table are replaced by longer ones, or written behind the ``count`` outputs that there were.
+    Arrays of the table are replaced by longer ones, or written behind the outputs that there were.
     """
-    numbers = np.empty(names.size, np.int64)
-    for i in range(names.size):
-        begin, end = new_offsets[i], new_offsets[i + 1]
-        known, slot = _known(
-            new_hashes[i], names[i], words, begin, end, slots, hashes, sentences, offsets, tokens, count
-        )
+    numbers = np.empty(new.sentences.size, np.int64)
+    for i in range(numbers.size):
+        begin, end = new.offsets[i], new.offsets[i + 1]
+        known, slot = _known(new.hashes[i], new.sentences[i], new.tokens, begin, end, table)
         if known < 0:
-            first = offsets[count]
-            hashes, sentences = _grown(hashes, count + 1), _grown(sentences, count + 1)
-            offsets, tokens = _grown(offsets, count + 2), _grown(tokens, first + end - begin)
-            tokens[first : first + end - begin] = words[begin:end]
-            hashes[count], sentences[count], offsets[count + 1] = new_hashes[i], names[i], first + end - begin
-            slots[slot] = known = count
-            count += 1
-            if 2 * count > slots.size:
-                slots = _filled_slots(hashes, count, 2 * slots.size)
+            known = table.size
+            first = table.offsets[known]
+            hashes, sentences = _grown(table.hashes, known + 1), _grown(table.sentences, known + 1)
+            offsets, tokens = _grown(table.offsets, known + 2), _grown(table.tokens, first + end - begin)
+            tokens[first : first + end - begin] = new.tokens[begin:end]
+            hashes[known], sentences[known], offsets[known + 1] = new.hashes[i], new.sentences[i], first + end - begin
+            slots = table.slots
+            slots[slot] = known
+            if 2 * (known + 1) > slots.size:
+                slots = _filled_slots(hashes, known + 1, 2 * slots.size)
+            table = OutputTable(slots, hashes, sentences, offsets, tokens, known + 1)
         numbers[i] = known
-    return numbers, slots, hashes, sentences, offsets, tokens, count
+    return numbers, (table.slots, table.hashes, table.sentences, table.offsets, table.tokens, table.size)
