@@ -6,6 +6,7 @@ import hashlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ from hulltune.wording import counted
 
 if TYPE_CHECKING:
     from hulltune.data.dataset import References
-    from hulltune.loop import CommandDecoder, Jobs, LoopProgress, LoopResult
+    from hulltune.loop import CommandDecoder, Jobs, LoopProgress, LoopResult, WeightsFormat
     from hulltune.search.constraints import Constraints
     from hulltune.search.strategy import Strategy
 
@@ -61,20 +62,26 @@ class Decoding:
     heldout: str | None
     heldout_ref: tuple[str, ...]
 
+    @cached_property
+    def format(self) -> WeightsFormat:
+        """The format in which the decoder gets its weights. A template is read once: it may come from a pipe."""
+        from hulltune.loop import WeightsFormat
+
+        if self.weights_template is None:
+            return WeightsFormat(self.weights_format)
+        return WeightsFormat.from_template(self.weights_template)
+
     def of(self, source: str) -> CommandDecoder:
         """The decoder of some input."""
-        from hulltune.loop import CommandDecoder, WeightsFormat
+        from hulltune.loop import CommandDecoder
 
-        template = self.weights_template
         return CommandDecoder(
             self.decoder,
             input=source,
             nbest=self.nbest,
             shell=self.shell,
             timeout=self.timeout,
-            weights_format=WeightsFormat(self.weights_format)
-            if template is None
-            else WeightsFormat.from_template(template),
+            weights_format=self.format,
         )
 
 
