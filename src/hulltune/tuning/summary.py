@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from statistics import mean, stdev
 from textwrap import wrap
 
 from hulltune.metrics.counts import ErrorCounts, percent_of
+from hulltune.search.certificate import Certificate
 from hulltune.tuning.result import HeldOut, Interval, TuneResult
 from hulltune.tuning.sensitivity import range_table
 from hulltune.tuning.text_tables import WIDTH, Block, TextTable, as_html, as_text, short
@@ -53,7 +55,7 @@ def _header(result: TuneResult) -> list[str]:
 
 
 def _regularisation(result: TuneResult) -> list[str]:
-    found, digits = result.regularisation, _digits(result)
+    found, digits = result.regularisation, digits_of(result)
     if found is None:
         return []
     told = f"regularised with strength {found.strength:g}: penalty {found.penalty:.{digits}f}"
@@ -71,31 +73,52 @@ def _oracle_remark(result: TuneResult, digits: int) -> str:
     return f"the best picks{among}{limit}"
 
 
+@dataclass(frozen=True)
+class ScoreRow:
+    """A score of a result: ``since`` is the score that it is compared with, and ``over`` the interval of this gain."""
+
+    name: str
+    score: float
+    since: float | None
+    remark: str
+    over: Interval | None = None
+    is_tuned: bool = False
+    """Whether it is a score of the tuned weights."""
+
+
+def score_rows(result: TuneResult) -> list[ScoreRow]:
+    """Baseline, start, tuned, oracle and held-out scores, as far as they are known."""
+    base, digits = result.baseline, digits_of(result)
+    rows = [
+        ScoreRow("baseline", base, None, result.baseline_kind),
+        ScoreRow("start", result.start_score, base, result.start_kind),
+        ScoreRow("tuned", result.score, base, _interval(result.gain, digits), result.gain, True),
+    ]
+    if result.oracle is not None:
+        rows.append(ScoreRow("oracle", result.oracle, base, _oracle_remark(result, digits)))
+    if result.heldout is not None:
+        unseen, name = result.heldout, _name(result.heldout)
+        how_many = f"{counted(unseen.sentences, 'sentence')} not tuned on"
+        rows.append(ScoreRow(f"{name}, baseline", unseen.baseline, None, how_many))
+        if unseen.start is not None:
+            rows.append(ScoreRow(f"{name}, start", unseen.start, unseen.baseline, ""))
+        remark = _interval(unseen.gain, digits)
+        rows.append(ScoreRow(f"{name}, tuned", unseen.score, unseen.baseline, remark, unseen.gain, True))
+    return rows
+
+
 def _scores(result: TuneResult) -> TextTable:
-    digits = _digits(result)
+    digits = digits_of(result)
     in_percent = percent_of(result.metric, 0.0) is not None
 
     def cells(score: float) -> tuple[str, ...]:
         percent = percent_of(result.metric, score)
         return (f"{score:.{digits}f}", *(() if percent is None else (f"{percent:.2f}",)))
 
-    def row(name: str, score: float, since: float | None, remark: str) -> tuple[str, ...]:
-        gain = "" if since is None else f"{gain_of(result, since, score):+.{digits}f}"
-        return name, *cells(score), gain, remark
-
     rows = [("", "score", *(("%",) if in_percent else ()), "gain", "")]
-    rows.append(row("baseline", result.baseline, None, result.baseline_kind))
-    rows.append(row("start", result.start_score, result.baseline, result.start_kind))
-    rows.append(row("tuned", result.score, result.baseline, _interval(result.gain, digits)))
-    if result.oracle is not None:
-        rows.append(row("oracle", result.oracle, result.baseline, _oracle_remark(result, digits)))
-    if result.heldout is not None:
-        unseen, name = result.heldout, _name(result.heldout)
-        how_many = f"{counted(unseen.sentences, 'sentence')} not tuned on"
-        rows.append(row(f"{name}, baseline", unseen.baseline, None, how_many))
-        if unseen.start is not None:
-            rows.append(row(f"{name}, start", unseen.start, unseen.baseline, ""))
-        rows.append(row(f"{name}, tuned", unseen.score, unseen.baseline, _interval(unseen.gain, digits)))
+    for row in score_rows(result):
+        gain = "" if row.since is None else f"{gain_of(result, row.since, row.score):+.{digits}f}"
+        rows.append((row.name, *cells(row.score), gain, row.remark))
     if result.replicates is not None:
         runs = result.replicates
         remark = f"mean ± standard deviation, seeds {runs.seeds[0]} to {runs.seeds[-1]}"
@@ -125,7 +148,7 @@ def _verdict(result: TuneResult) -> list[str]:
     unseen = result.heldout
     if unseen is None or unseen.start is None or unseen.gain_over_start is None or unseen.gain_over_start.low > 0:
         return []
-    digits = _digits(result)
+    digits = digits_of(result)
     over = unseen.gain_over_start
     gain = gain_of(result, unseen.start, unseen.score)
     which = "equal weights" if result.start_kind == TuneResult.start_kind else "the start weights"
@@ -171,15 +194,6 @@ def _certificate(result: TuneResult) -> list[Block]:
     proof = result.certificate
     if proof is None:
         return []
-    digits = _digits(result) + 2
-    better = "more" if result.higher_is_better else "less"
-    if proof.is_optimal:
-        verdict = f"proven: no weights of the region score {better} than {proof.value:.{digits}f}"
-    else:
-        verdict = (
-            f"proven: no weights of the region score {better} than {proof.bound:.{digits}f}; "
-            f"{proof.value:.{digits}f} is reached, gap {proof.gap:.2g}"
-        )
     why = "" if proof.stopped == "gap" else f", stopped by {proof.stopped}"
     rows: list[tuple[str, ...]] = [("weight", "region from", "to", "cell from", "to")]
     for name, cell in proof.cell.items():
@@ -187,7 +201,16 @@ def _certificate(result: TuneResult) -> list[Block]:
         rows.append((short(name, 40), *("any" if end is None else f"{end:.6g}" for end in ends)))
     effort = f"{counted(proof.boxes, 'box')} of weights in {proof.seconds:.2f} s{why}"
     note = "region: where the proof holds; cell: where no pick changes, the others as they are"
-    return [[verdict, effort], TextTable(rows, "<>>>>", [note])]
+    return [[f"proven: {proof_text(proof, result)}", effort], TextTable(rows, "<>>>>", [note])]
+
+
+def proof_text(proof: Certificate, result: TuneResult) -> str:
+    """What a certificate proves, as a sentence."""
+    digits, better = digits_of(result) + 2, "more" if result.higher_is_better else "less"
+    if proof.is_optimal:
+        return f"no weights of the region score {better} than {proof.value:.{digits}f}"
+    reached = f"{proof.value:.{digits}f} is reached, gap {proof.gap:.2g}"
+    return f"no weights of the region score {better} than {proof.bound:.{digits}f}; {reached}"
 
 
 def _interval(gain: Interval | None, digits: int) -> str:
@@ -196,7 +219,7 @@ def _interval(gain: Interval | None, digits: int) -> str:
 
 def _features(result: TuneResult) -> TextTable:
     """Weights before and after, and the worth of each feature; of very many features, those worth most."""
-    digits = _digits(result)
+    digits = digits_of(result)
     names = list(result.weights)
     if len(names) > MOST_FEATURES:
         names = sorted(names, key=lambda name: -abs(result.without.get(name, result.weights[name])))[:MOST_FEATURES]
@@ -221,6 +244,13 @@ def _ranges(result: TuneResult) -> list[Block]:
 def _others(result: TuneResult) -> list[Block]:
     if not result.others:
         return []
+    table = others_table(result)
+    room = WIDTH - sum(2 + max(len(row[k]) for row in table.rows) for k in (1, 2))
+    return [TextTable([(short(row[0], room), *row[1:]) for row in table.rows], table.alignment)]
+
+
+def others_table(result: TuneResult) -> TextTable:
+    """The scores of other metrics before and after."""
     rows: list[tuple[str, ...]] = [("not tuned on", "baseline", "tuned")]
     for signature, (before, after) in result.others.items():
         digits = 4 if max(abs(before), abs(after)) < 2 else 2
@@ -229,11 +259,10 @@ def _others(result: TuneResult) -> list[Block]:
             for score in (before, after)
         ]
         rows.append((signature, *scores))
-    room = WIDTH - sum(2 + max(len(row[k]) for row in rows) for k in (1, 2))
-    return [TextTable([(short(row[0], room), *row[1:]) for row in rows], "<>>")]
+    return TextTable(rows, "<>>")
 
 
-def _digits(result: TuneResult) -> int:
+def digits_of(result: TuneResult) -> int:
     """The number of decimals: four for a metric between 0 and 1, two for one up to 100."""
     return 4 if max(abs(result.score), abs(result.baseline), abs(result.oracle or 0.0)) < 2 else 2
 

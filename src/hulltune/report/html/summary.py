@@ -6,14 +6,14 @@ All of it stands in the page itself, so that it is there without scripts, and on
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 
 from hulltune.metrics.counts import percent_of
 from hulltune.report.html.subject import Subject
-from hulltune.tuning.result import Interval, TuneResult
-from hulltune.tuning.summary import count_table, gain_of
+from hulltune.tuning.result import TuneResult
+from hulltune.tuning.summary import ScoreRow, count_table, digits_of, gain_of, others_table, proof_text, score_rows
 from hulltune.tuning.text_tables import TextTable
 from hulltune.wording import counted, listed
 
@@ -31,61 +31,6 @@ LABELS = {
 }
 WIDTH, INSET = 240, 8
 """The width of a picture of scores, and of the room at its ends, in its own units."""
-
-
-@dataclass(frozen=True)
-class ScoreRow:
-    """A row of the table of scores. ``ends`` is the interval of the score that the interval of its gain means."""
-
-    name: str
-    score: float
-    gain: float | None
-    remark: str
-    ends: tuple[float, float] | None = None
-    kind: str = ""
-    """"tuned" for the row that matters most."""
-
-
-def score_rows(subject: Subject) -> list[ScoreRow]:
-    """Baseline, start, tuned, oracle and held-out scores, as far as they are known."""
-    result, base = subject.result, subject.result.baseline
-
-    def row(
-        name: str, score: float, since: float | None, remark: str, over: Interval | None = None, kind: str = ""
-    ) -> ScoreRow:
-        gain = None if since is None else gain_of(result, since, score)
-        ends = None
-        if over is not None and since is not None:
-            sign = 1.0 if result.higher_is_better else -1.0
-            ends = (since + sign * over.low, since + sign * over.high)
-        return ScoreRow(name, score, gain, remark, ends, kind)
-
-    rows = [row("baseline", base, None, result.baseline_kind)]
-    if subject.is_tuned:
-        rows.append(row("start", result.start_score, base, result.start_kind))
-    rows.append(
-        row("tuned" if subject.is_tuned else "these weights", result.score, base, _gain(result, result.gain),
-            result.gain, "tuned")
-    )  # fmt: skip
-    if result.oracle is not None:
-        kind = "" if result.oracle_kind is None else f" ({result.oracle_kind})"
-        rows.append(row("oracle", result.oracle, base, f"the best picks{kind}"))
-    if result.heldout is not None:
-        unseen = result.heldout
-        name = "held out" if unseen.how == "file" else "folds"
-        remark = f"{counted(unseen.sentences, 'sentence')} not tuned on"
-        rows.append(row(f"{name}, baseline", unseen.baseline, None, remark))
-        if unseen.start is not None:
-            rows.append(row(f"{name}, start", unseen.start, unseen.baseline, ""))
-        rows.append(
-            row(f"{name}, tuned", unseen.score, unseen.baseline, _gain(result, unseen.gain), unseen.gain, "tuned")
-        )
-    return rows
-
-
-def digits_of(result: TuneResult) -> int:
-    """The decimals of scores: four for a metric between 0 and 1, two for one up to 100."""
-    return 4 if max(abs(result.score), abs(result.baseline), abs(result.oracle or 0.0)) < 2 else 2
 
 
 def headline(subject: Subject) -> str:
@@ -112,14 +57,10 @@ def metric_label(signature: str) -> str:
 def verdicts(subject: Subject) -> list[str]:
     """Sentences about the result: the certificate, and what else a reader must know."""
     result, found = subject.result, []
-    proof, digits = result.certificate, digits_of(subject.result) + 2
+    proof = result.certificate
     if proof is not None:
-        better = "more" if result.higher_is_better else "less"
-        limit = proof.value if proof.is_optimal else proof.bound
-        sentence = f"Proven: no weights of the region score {better} than {limit:.{digits}f}"
-        if not proof.is_optimal:
-            sentence += f"; {proof.value:.{digits}f} is reached, gap {proof.gap:.2g}"
-        found.append(f"{sentence}. {counted(proof.boxes, 'box')} of weights in {proof.seconds:.2f} s.")
+        effort = f"{counted(proof.boxes, 'box')} of weights in {proof.seconds:.2f} s"
+        found.append(f"Proven: {proof_text(proof, result)}. {effort}.")
     if result.interrupted:
         found.append("The search was interrupted: these are the best weights that it had found.")
     if result.ended is not None:
@@ -136,22 +77,19 @@ def summary_html(subject: Subject) -> str:
         _scores(subject),
         *(f'<p class="verdict">{escape(text)}</p>' for text in verdicts(subject)),
         _weights(subject),
-        *(_folded("Errors by kind", _table(count_table(result.counts))) for _ in range(bool(result.counts))),
-        *_others(result),
+        _folded("Errors by kind", _table(count_table(result.counts))) if result.counts else "",
+        _folded("Other metrics", _table(others_table(result))) if result.others else "",
         _facts(subject),
     ]
-    return "\n".join(parts)
-
-
-def _gain(result: TuneResult, interval: Interval | None) -> str:
-    digits = digits_of(result)
-    return "" if interval is None else f"95%: {interval.low:+.{digits}f} to {interval.high:+.{digits}f}"
+    return "\n".join(filter(None, parts))
 
 
 def _scores(subject: Subject) -> str:
     """The table of scores; each row has a dot at its place between the lowest and the highest."""
-    result, rows, digits = subject.result, score_rows(subject), digits_of(subject.result)
-    values = [row.score for row in rows] + [end for row in rows for end in row.ends or ()]
+    result, rows, digits = subject.result, score_rows(subject.result), digits_of(subject.result)
+    if not subject.is_tuned:
+        rows = [replace(row, name="these weights" if row.is_tuned else row.name) for row in rows if row.name != "start"]
+    values = [row.score for row in rows] + [end for row in rows for end in score_ends(row, result)]
     low, high = min(values), max(values)
     better = "higher is better →" if result.higher_is_better else "← lower is better"
     in_percent = percent_of(result.metric, 0.0) is not None
@@ -164,25 +102,31 @@ def _scores(subject: Subject) -> str:
             escape(row.name),
             f"{row.score:.{digits}f}",
             *([f"{percent:.2f}\u202f%"] if percent is not None else []),
-            "" if row.gain is None else signed(row.gain, digits),
-            _dot(row, low, high),
+            "" if row.since is None else signed(gain_of(result, row.since, row.score), digits),
+            _dot(row, score_ends(row, result), low, high),
             escape(row.remark),
         ]
-        lines.append(_row(cells, kinds, row.kind, named=True))
+        lines.append(_row(cells, kinds, "tuned" if row.is_tuned else "", named=True))
     return _scrolled("scores", _row(heads, [*kinds[:-1], ""], tag="th"), lines)
 
 
-def _dot(row: ScoreRow, low: float, high: float) -> str:
+def score_ends(row: ScoreRow, result: TuneResult) -> tuple[float, ...]:
+    """The ends of the interval of the score that the interval of its gain means, if it has one."""
+    if row.over is None or row.since is None:
+        return ()
+    sign = 1.0 if result.higher_is_better else -1.0
+    return row.since + sign * row.over.low, row.since + sign * row.over.high
+
+
+def _dot(row: ScoreRow, ends: Sequence[float], low: float, high: float) -> str:
     """A dot, with a bar for the interval, on a line from the lowest to the highest score."""
 
     def place(score: float) -> str:
         share = (score - low) / (high - low) if high > low else 0.5
         return f"{INSET + share * (WIDTH - 2 * INSET):.1f}"
 
-    bar = ""
-    if row.ends is not None:
-        bar = f'<line class="bar" x1="{place(row.ends[0])}" x2="{place(row.ends[1])}" y1="8" y2="8"/>'
-    dot = f'<circle cx="{place(row.score)}" cy="8" r="{5 if row.kind else 4}"/>'
+    bar = f'<line class="bar" x1="{place(ends[0])}" x2="{place(ends[1])}" y1="8" y2="8"/>' if ends else ""
+    dot = f'<circle cx="{place(row.score)}" cy="8" r="{5 if row.is_tuned else 4}"/>'
     axis = f'<line class="axis" x1="0" x2="{WIDTH}" y1="8" y2="8"/>'
     return f'<svg viewBox="0 0 {WIDTH} 16" width="{WIDTH}" height="16" aria-hidden="true">{axis}{bar}{dot}</svg>'
 
@@ -246,15 +190,6 @@ def _bar(worth: float | None, largest: float) -> str:
         f'<svg viewBox="0 0 62 10" width="62" height="10" aria-hidden="true">'
         f'<rect class="{kind}" x="0" y="1" width="{length:.1f}" height="8" rx="1"/></svg>'
     )
-
-
-def _others(result: TuneResult) -> Iterator[str]:
-    if result.others:
-        rows: list[tuple[str, ...]] = [("not tuned on", "baseline", "tuned")]
-        for signature, scores in result.others.items():
-            places = 4 if max(map(abs, scores)) < 2 else 2
-            rows.append((signature, *(f"{score:.{places}f}" for score in scores)))
-        yield _folded("Other metrics", _table(TextTable(rows, "<>>")))
 
 
 def _table(table: TextTable) -> str:
