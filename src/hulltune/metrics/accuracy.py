@@ -11,15 +11,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int64s
+from hulltune.arrays import Floats
 from hulltune.errors import InputError
-from hulltune.metrics.base import Known, Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.base import ByOutput, Known, Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import Ratio
 from hulltune.metrics.checks import (
     VERSION,
     check_choice,
     checked_references,
-    checked_sentences,
     checked_statistics,
     ratio,
     signature,
@@ -135,8 +134,17 @@ class Accuracy(Metric):
         if self.column is not None:
             return self.prepare_with(Known(range(len(references))), references, sources)
         groups = checked_references("accuracy", references, sources, ragged=True)
-        steps = [STEPS[name] for name in self.normalize]
-        return _PreparedAccuracy([{_apply(steps, text) for text in group} for group in groups], steps)
+        answers = [set(map(self._normalised, group)) for group in groups]
+        return ByOutput(
+            lambda sentence, output: (int(self._normalised(output) in answers[sentence]), 1),
+            sentences=len(answers),
+            columns=2,
+        )
+
+    def _normalised(self, text: str) -> str:
+        for step in self.normalize:
+            text = STEPS[step](text)
+        return text
 
     def prepare_with(
         self, known: Known, references: References, sources: Sequence[str] | None = None
@@ -162,23 +170,3 @@ class Accuracy(Metric):
     def as_ratio(self) -> Ratio:
         """Minus the share of correct outputs."""
         return Ratio(np.array([-1.0, 0.0]), np.array([0.0, 1.0]), best=-1.0)
-
-
-def _apply(steps: list[Callable[[str], str]], text: str) -> str:
-    for step in steps:
-        text = step(text)
-    return text
-
-
-class _PreparedAccuracy(PreparedMetric):
-    def __init__(self, answers: list[set[str]], steps: list[Callable[[str], str]]) -> None:
-        self._answers = answers
-        self._steps = steps
-
-    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
-        numbers = checked_sentences(sentences, outputs, len(self._answers))
-        answers, steps = self._answers, self._steps
-        correct = [_apply(steps, output) in answers[n] for n, output in zip(numbers, outputs, strict=True)]
-        counts = np.ones((len(outputs), 2), dtype=np.int64)
-        counts[:, 0] = correct
-        return counts

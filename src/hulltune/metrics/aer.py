@@ -9,15 +9,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int64s
+from hulltune.arrays import Floats
 from hulltune.errors import InputError
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.base import ByOutput, Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import Ratio
 from hulltune.metrics.checks import (
     VERSION,
     check_number,
     checked_references,
-    checked_sentences,
     checked_statistics,
     ratio,
     signature,
@@ -83,7 +82,14 @@ class Aer(Metric):
             parse_alignment(group[0], offset=self.reference_offset, where=f"aer: reference of sentence {number}")
             for number, group in enumerate(groups)
         ]
-        return _PreparedAer(gold, self.output_offset)
+
+        def row(sentence: int, output: str) -> tuple[int, ...]:
+            where = f"aer: output for sentence {sentence}"
+            links = parse_alignment(output, offset=self.output_offset, where=where)[1]
+            sure, possible = gold[sentence]
+            return len(links & sure), len(links & possible), len(links), len(sure)
+
+        return ByOutput(row, sentences=len(gold), columns=len(self.columns))
 
     def score(self, statistics: Statistics) -> Floats:
         """The error rate, between 0 and 1."""
@@ -95,19 +101,3 @@ class Aer(Metric):
     def as_ratio(self) -> Ratio:
         """The links that do not match, divided by all links of both sides."""
         return Ratio(np.array([-1.0, -1.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]))
-
-
-class _PreparedAer(PreparedMetric):
-    def __init__(self, gold: list[tuple[set[Link], set[Link]]], output_offset: int) -> None:
-        self._gold = gold
-        self._output_offset = output_offset
-
-    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
-        numbers = checked_sentences(sentences, outputs, len(self._gold))
-        counts = np.zeros((len(outputs), 4), dtype=np.int64)
-        for row, (number, output) in enumerate(zip(numbers, outputs, strict=True)):
-            sure, possible = self._gold[number]
-            where = f"aer: output for sentence {number}"
-            _, links = parse_alignment(output, offset=self._output_offset, where=where)
-            counts[row] = len(links & sure), len(links & possible), len(links), len(sure)
-        return counts

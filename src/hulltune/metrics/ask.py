@@ -10,7 +10,6 @@ import shlex
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -23,6 +22,8 @@ from hulltune.metrics.base import Known, PreparedMetric, References, Statistics
 from hulltune.metrics.checks import check_flags, check_number, checked_references, checked_sentences, signature
 from hulltune.metrics.given import MeanMetric
 from hulltune.metrics.questions import NotYet
+from hulltune.names import MOST_THREADS
+from hulltune.threads import Workers
 from hulltune.wording import counted
 
 Judge = Callable[[list[dict[str, Any]]], Sequence[Any]]
@@ -68,8 +69,8 @@ class Ask(MeanMetric):
 
     def __post_init__(self) -> None:
         check_flags(self)
-        for option, low in (("batch", 1), ("parallel", 1), ("retries", 0)):
-            check_number("ask", option, getattr(self, option), low=low, high=1 << 16)
+        for option, low, high in (("batch", 1, 1 << 16), ("parallel", 1, MOST_THREADS), ("retries", 0, 1 << 16)):
+            check_number("ask", option, getattr(self, option), low=low, high=high)
         check_number("ask", "timeout", self.timeout, low=0, open_low=True)
         if self.command is not None:
             if self.judge is not None:
@@ -166,17 +167,12 @@ class _PreparedAsk(PreparedMetric):
         batches = [questions[start : start + self._batch] for start in starts]
         answers: list[float | None] = []
         reasons: dict[int, str] = {}
-        with ThreadPoolExecutor(max_workers=min(self._metric.parallel, len(batches))) as pool:
-            try:
-                asked = pool.map(partial(_tried, judge, retries=self._metric.retries), batches)
-                for batch, found in zip(batches, asked, strict=True):
-                    if isinstance(found, str):
-                        reasons.update(dict.fromkeys(range(len(answers), len(answers) + len(batch)), found))
-                        found = [None] * len(batch)
-                    answers += found
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        asked = Workers(self._metric.parallel).map(partial(_tried, judge, retries=self._metric.retries), batches)
+        for batch, found in zip(batches, asked, strict=True):
+            if isinstance(found, str):
+                reasons.update(dict.fromkeys(range(len(answers), len(answers) + len(batch)), found))
+                found = [None] * len(batch)
+            answers += found
         return answers, reasons
 
 

@@ -8,7 +8,7 @@ number that people report. A metric object itself is immutable and carries optio
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -72,6 +72,21 @@ class PreparedMetric(ABC):
         Only a metric that ``reads`` qualities overrides this: for others the text is all there is to an output.
         """
         return self.statistics(sentences, outputs)
+
+
+class ByOutput(PreparedMetric):
+    """A prepared metric that looks at one output after the other, by a function from (sentence, output) to a row."""
+
+    def __init__(self, row: Callable[[int, str], Sequence[float]], *, sentences: int, columns: int) -> None:
+        self._row, self._sentences, self._columns = row, sentences, columns
+
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
+        """A row for each output."""
+        from hulltune.metrics.checks import checked_numbers
+
+        numbers = checked_numbers(sentences, outputs, self._sentences).tolist()
+        rows = [self._row(number, output) for number, output in zip(numbers, outputs, strict=True)]
+        return np.array(rows) if rows else np.empty((0, self._columns), dtype=np.int64)
 
 
 class Metric(ABC):

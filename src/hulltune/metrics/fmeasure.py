@@ -11,9 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int64s
+from hulltune.arrays import Floats
 from hulltune.errors import InputError
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.base import ByOutput, Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import Ratio
 from hulltune.metrics.checks import (
     VERSION,
@@ -21,7 +21,6 @@ from hulltune.metrics.checks import (
     check_flags,
     check_number,
     checked_references,
-    checked_sentences,
     checked_statistics,
     ratio,
     signature,
@@ -111,7 +110,22 @@ class FMeasure(Metric):
             [Counter(_read(reader, text, f"reference of sentence {number}")) for text in group]
             for number, group in enumerate(groups)
         ]
-        return _PreparedFMeasure(self, bags)
+
+        def row(sentence: int, output: str) -> tuple[int, ...]:
+            bag = Counter(self._output_items(reader, output, sentence))
+            rows = [((bag & reference).total(), bag.total(), reference.total()) for reference in bags[sentence]]
+            # max() keeps the first of equals.
+            return rows[0] if len(rows) == 1 else max(rows, key=lambda found: float(self.score(np.array(found))))
+
+        return ByOutput(row, sentences=len(bags), columns=len(self.columns))
+
+    def _output_items(self, reader: ItemReader, output: str, sentence: int) -> list[Hashable]:
+        try:
+            return _read(reader, output, f"output for sentence {sentence}")
+        except InputError as error:
+            if self.malformed == "empty":
+                return []
+            raise InputError(f"{error}; malformed='empty' counts such an output as no items") from None
 
     def score(self, statistics: Statistics) -> Floats:
         """F_β between 0 and 1."""
@@ -131,37 +145,6 @@ def _read(reader: ItemReader, text: str, where: str) -> list[Hashable]:
         return reader(text)
     except InputError as error:
         raise InputError(f"fmeasure: {where}: {error}") from None
-
-
-class _PreparedFMeasure(PreparedMetric):
-    def __init__(self, metric: FMeasure, bags: list[list[Counter[Hashable]]]) -> None:
-        self._metric = metric
-        self._reader = metric.reader()
-        self._bags = bags
-
-    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
-        numbers = checked_sentences(sentences, outputs, len(self._bags))
-        counts = np.zeros((len(outputs), 3), dtype=np.int64)
-        for row, (number, output) in enumerate(zip(numbers, outputs, strict=True)):
-            bag = Counter(self._output_items(output, number))
-            counts[row] = self._against_best(bag, self._bags[number])
-        return counts
-
-    def _output_items(self, output: str, number: int) -> list[Hashable]:
-        try:
-            return _read(self._reader, output, f"output for sentence {number}")
-        except InputError as error:
-            if self._metric.malformed == "empty":
-                return []
-            raise InputError(f"{error}; malformed='empty' counts such an output as no items") from None
-
-    def _against_best(self, bag: Counter[Hashable], references: list[Counter[Hashable]]) -> tuple[int, ...]:
-        """The counts against the reference with the best F of this sentence; the first among equals."""
-        size = sum(bag.values())
-        rows = [((bag & reference).total(), size, reference.total()) for reference in references]
-        if len(rows) == 1:
-            return rows[0]
-        return rows[int(np.argmax(self._metric.score(np.array(rows))))]
 
 
 def read_words(text: str) -> list[Hashable]:
