@@ -82,14 +82,6 @@ def test_every_way_to_write_a_fraction_is_equal(value: Fraction, factor: int) ->
     assert not right(Accuracy(normalize="math"), [str(value)], str(value + 1))
 
 
-@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("ab")), min_size=1))
-def test_sums_give_the_share(corpus: list[tuple[str, str]]) -> None:
-    prepared = Accuracy().prepare([[reference] for reference, _ in corpus])
-    rows = prepared.statistics(np.arange(len(corpus)), [output for _, output in corpus])
-    share = sum(reference == output for reference, output in corpus) / len(corpus)
-    assert float(Accuracy().score(rows.sum(axis=0))) == share
-
-
 def test_options() -> None:
     assert Accuracy(normalize="qa") == Accuracy(normalize=("lower", "punctuation", "articles", "whitespace"))
     assert Accuracy(normalize="lower+numeric").signature.startswith("accuracy|normalize:lower+numeric|version:")

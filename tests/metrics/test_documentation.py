@@ -57,13 +57,6 @@ def test_the_person_step_by_step(tmp_path: Path) -> None:
     assert not rounds[0] & rounds[1]
 
 
-def test_the_person_in_one_go() -> None:
-    result = run_example()
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.count("no answer yet") == 2
-    assert result.stdout.endswith("12 of 18 candidates had to be rated\n")
-
-
 def test_the_example_explains_itself() -> None:
     result = run_example("dance")
     assert result.returncode == 2

@@ -107,18 +107,20 @@ class ReferenceVocabulary:
     def __init__(self, references: Sequence[str], modes: Modes) -> None:
         from hulltune.kernels.metrics.tokens import build_vocabulary
 
+        self._modes = modes
         lines = pack(references)
         self._vocabulary: Vocabulary
         self._vocabulary, ids, offsets = build_vocabulary(*lines, _mode_per_line(modes, lines))
         self.references = Tokens(ids, offsets)
         self.size = int(ids.max()) + 1 if len(ids) else 0
 
-    def encode(self, outputs: Sequence[str], modes: Modes) -> Tokens:
-        """The outputs as ids, O(characters)."""
+    def encode(self, outputs: Sequence[str], modes: Modes | None = None) -> Tokens:
+        """The outputs as ids, O(characters); by default they are split as the references are."""
         from hulltune.kernels.metrics.tokens import token_ids
 
         lines = pack(outputs)
-        return Tokens(*token_ids(*lines, _mode_per_line(modes, lines), self._vocabulary))
+        modes = _mode_per_line(self._modes if modes is None else modes, lines)
+        return Tokens(*token_ids(*lines, modes, self._vocabulary))
 
 
 def _mode_per_line(modes: Modes, lines: Tokens) -> NDArray[np.int8]:

@@ -149,13 +149,12 @@ class PreparedChrF(_text.PreparedText):
         self._word_tries: Tries = Tries(words, each if metric.word_order else each[:1], metric.word_order)
 
     def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
-        from hulltune.kernels.metrics import tokens
         from hulltune.kernels.metrics.ngrams import Grams, chrf_statistics
 
         metric = self._metric
         outputs = self._cased(outputs)
         characters = self._characters(outputs)
-        words = self._vocabulary.encode(outputs if metric.word_order else [], tokens.CHRF_WORDS)
+        words = self._vocabulary.encode(outputs if metric.word_order else [])
         groups = gather_rows(self._offsets, np.unique(sentences))[1]
         of_words = self._word_tries.of(groups if metric.word_order else groups[:0])
         return chrf_statistics(

@@ -98,7 +98,6 @@ class PreparedTer(_text.PreparedText):
 
     def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Floats:
         from hulltune.kernels.metrics.ter import ter_statistics
-        from hulltune.kernels.metrics.tokens import SPACES
 
-        tokenised = self._vocabulary.encode(self._metric.tokenised(outputs), SPACES)
+        tokenised = self._vocabulary.encode(self._metric.tokenised(outputs))
         return ter_statistics(tokenised, sentences, self._vocabulary.references, self._offsets)

@@ -113,23 +113,17 @@ class PreparedEditRate(_text.PreparedText):
     """WER, CER or MER bound to references."""
 
     def __init__(self, metric: EditRate, references: References) -> None:
+        from hulltune.kernels.metrics.tokens import JIWER_WORDS
+
         super().__init__(metric, references)
-        self._metric = metric
+        self.metric = metric
         lines = metric.normalised(self._lines)
-        self._symbols = _Characters(lines) if metric.unit == "character" else _Words(lines)
+        by_character = metric.unit == "character"
+        self._symbols = _Characters(lines) if by_character else _text.ReferenceVocabulary(lines, JIWER_WORDS)
 
     def encoded(self, lines: Sequence[str]) -> Tokens:
         """The normalised lines as ids of words (or characters) of the references; −1 for one that no reference has."""
-        return self._symbols.encode(self._metric.normalised(lines))
-
-    @property
-    def by_character(self) -> bool:
-        """Whether lines are compared by their characters."""
-        return self._metric.unit == "character"
-
-    def normalised(self, lines: Sequence[str]) -> Sequence[str]:
-        """The lines after the normalisation of the metric."""
-        return self._metric.normalised(lines)
+        return self._symbols.encode(self.metric.normalised(lines))
 
     def references_of(self, sentence: int) -> list[Int32s]:
         """The references of a sentence, each as ids of ``encoded``."""
@@ -164,21 +158,6 @@ class PreparedEditRate(_text.PreparedText):
                 (_aligned(references[r], outputs[k]) for r in range(first, last)),
                 key=lambda row: sum(row[1:]),
             )
-
-
-class _Words:
-    """Words as ids, −1 for a word that no reference has."""
-
-    def __init__(self, references: Sequence[str]) -> None:
-        from hulltune.kernels.metrics.tokens import JIWER_WORDS
-
-        self._mode = JIWER_WORDS
-        self._vocabulary = _text.ReferenceVocabulary(references, self._mode)
-        self.references = self._vocabulary.references
-        self.size = self._vocabulary.size
-
-    def encode(self, lines: Sequence[str]) -> Tokens:
-        return self._vocabulary.encode(lines, self._mode)
 
 
 class _Characters:

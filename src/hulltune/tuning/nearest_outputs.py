@@ -44,7 +44,9 @@ def nearest_outputs(
     """
     if not len(sentences):
         return [()] * len(corpus)
-    symbols = _character_symbols(corpus, prepared) if prepared.by_character else _word_symbols(corpus, prepared)
+    symbols = (
+        _character_symbols(corpus, prepared) if prepared.metric.unit == "character" else _word_symbols(corpus, prepared)
+    )
     sizes = np.diff(symbols.offsets)
 
     def search(sentence: int) -> tuple[Nearest, ...]:
@@ -110,7 +112,7 @@ def _character_symbols(corpus: Corpus, prepared: PreparedEditRate) -> _Symbols:
     stays that of the texts. White space at the ends of a line does not count, so a token that begins or ends with it,
     or is empty, is odd.
     """
-    tokens = prepared.normalised(corpus.vocabulary.tokens)
+    tokens = prepared.metric.normalised(corpus.vocabulary.tokens)
     encoded = prepared.encoded(corpus.vocabulary.tokens)
     blank = int(prepared.encoded(["x x"]).ids[1])
     blank = _A_BLANK if blank < 0 else blank  # a negative number stands for all characters that no reference has
