@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +18,7 @@ from hulltune.errors import InputError
 from hulltune.interrupts import is_interrupt
 from hulltune.search.problem import Problem
 from hulltune.search.steps import Policy, search_lines
+from hulltune.search.strategy import Report, Status
 from hulltune.threads import ALONE, Workers
 
 BATCH = 32
@@ -26,16 +26,6 @@ BATCH = 32
 MOST_HELD = 1 << 28
 """The most candidates in all waiting boxes, about 1 GB. Beyond that the search ends with what is proven."""
 ROUNDS = 20
-
-
-@dataclass(frozen=True)
-class State:
-    """The progress of a search."""
-
-    loss: float
-    bound: float
-    boxes: int
-    line_searches: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +58,7 @@ class _BranchAndBound:
         self.covered = False  # whether the boxes cover the space: an interrupt may come before that
         self.history: list[tuple[int, int, float]] = []
 
-    def run(self, start: Floats | None, progress: Callable[[State], None] | None) -> str:
+    def run(self, start: Floats | None, report: Report | None) -> str:
         """Search until the gap is closed, or as far as rounding and memory allow; returns the reason to stop."""
         problem, space, clock = self.problem, self.space, self.clock
         if start is not None:
@@ -77,8 +67,8 @@ class _BranchAndBound:
         self.receive(self._evaluated(candidates, first_parts(candidates, space.faces)))
         self.covered = True
         while True:
-            if progress is not None:
-                progress(State(self.loss, self.bound, self.boxes, self.line_searches))
+            if report is not None and math.isfinite(self.loss):
+                report(Status(0, 1, self.line_searches, self.loss, self.bound, self.boxes))
             if self.bound >= self.target:
                 reason = "gap"
                 break
@@ -213,7 +203,7 @@ def branch_and_bound(
     *,
     start: Floats | None = None,
     workers: Workers = ALONE,
-    progress: Callable[[State], None] | None = None,
+    report: Report | None = None,
 ) -> Outcome:
     """The best weights of the space to within ``limits.gap``, or as near as the clock allows.
 
@@ -222,7 +212,7 @@ def branch_and_bound(
     check_free(problem, space)
     search = _BranchAndBound(problem, space, limits, clock, workers)
     try:
-        stopped = search.run(start, progress)
+        stopped = search.run(start, report)
     except Over as over:
         stopped = over.reason
     except (KeyboardInterrupt, SystemError) as error:  # repeated, or raised by who is told of the progress

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from hulltune.arrays import Floats
-from hulltune.certified.branch_and_bound import Outcome, State, branch_and_bound
+from hulltune.certified.branch_and_bound import Outcome, branch_and_bound
 from hulltune.certified.cells import best_on_the_line, extents
 from hulltune.certified.limits import FINEST_GAP, Clock, Limits
 from hulltune.certified.space import Space, space_of
@@ -42,14 +41,9 @@ class Certified(Limits, Strategy):
     def find(self, setting: Setting, *, seed: int, threads: int, report: Report | None = None) -> Found:
         """The best weights and their certificate. Nothing is random, so the seed does not matter."""
         problem = setting.problem
-
-        def show(state: State) -> None:
-            if report is not None and np.isfinite(state.loss):
-                report(Status(0, 1, state.line_searches, state.loss, state.bound, state.boxes))
-
         start_loss = problem.loss(setting.first, workers=Workers(threads))
         found = certify(
-            problem, setting.constraints, setting.units, self, start=setting.first, threads=threads, progress=show,
+            problem, setting.constraints, setting.units, self, start=setting.first, threads=threads, report=report,
             stop=setting.stop,
         )  # fmt: skip
         outcome = found.outcome
@@ -89,7 +83,7 @@ def certify(
     *,
     start: Floats | None = None,
     threads: int = 1,
-    progress: Callable[[State], None] | None = None,
+    report: Report | None = None,
     stop: threading.Event | None = None,
 ) -> Proven:
     """The best weights within constraints, proven to within ``limits.gap``, or as near as the limits allow.
@@ -103,7 +97,7 @@ def certify(
         if space.is_a_line:
             outcome = _outcome_on_the_line(problem, space, limits, clock, workers)
         else:
-            outcome = branch_and_bound(problem, space, limits, clock, start=start, workers=workers, progress=progress)
+            outcome = branch_and_bound(problem, space, limits, clock, start=start, workers=workers, report=report)
         weights = _normalised(problem, outcome, constraints, workers)
         certificate = _certificate(problem, outcome, weights, space, clock, workers)
     if clock.stop.is_set():
