@@ -200,7 +200,7 @@ def test_wrong_files(store: Store, tmp_path: Path, line: str, message: str) -> N
     if "is not JSON" in message:
         with pytest.raises(InputError, match=message):
             ScoreTable.read(path)
-    with pytest.raises(InputError, match=r"nowhere\.jsonl: cannot be read"):
+    with pytest.raises(InputError, match=r"nowhere\.jsonl: no such file"):
         import_answers(store, tmp_path / "nowhere.jsonl")
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -275,14 +275,11 @@ def _parsed(line: str) -> Any:
 
 def _named_judge(path: str) -> Judge:
     """The function of ``module:function``."""
-    module_name, colon, name = path.partition(":")
-    if not colon:
-        raise InputError(f"ask: judge is {path!r}; expected module:function")
     try:
-        found = getattr(importlib.import_module(module_name), name, None)
-    except ImportError as error:
-        raise InputError(f"ask: the module of {path!r} cannot be imported: {error}") from None
+        found = pkgutil.resolve_name(path)
+    except (ValueError, ImportError, AttributeError) as error:
+        raise InputError(f"ask: judge {path!r} cannot be imported ({error}); expected module:function") from None
     if not callable(found):
-        raise InputError(f"ask: {module_name} has no function {name!r}")
+        raise InputError(f"ask: judge {path!r} is {found!r}; expected module:function")
     judge: Judge = found
     return judge

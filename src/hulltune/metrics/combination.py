@@ -11,7 +11,7 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s, plain_sum
 from hulltune.errors import InputError
-from hulltune.metrics.base import Known, Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, Ranges
 
 
@@ -92,14 +92,8 @@ class Combination(Metric):
         return hash(self.signature)
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
-        """Prepare every metric."""
-        return PreparedCombination([metric.prepare(references, sources) for metric in self.metrics])
-
-    def prepare_with(
-        self, known: Known, references: References, sources: Sequence[str] | None = None
-    ) -> PreparedMetric:
-        """Prepare every metric."""
-        return PreparedCombination([metric.prepare_with(known, references, sources) for metric in self.metrics])
+        """Prepare every metric; a Memory does so by itself, for each metric has answers of its own in a store."""
+        return _PreparedCombination([metric.prepare(references, sources) for metric in self.metrics])
 
     def score(self, statistics: Statistics) -> Floats:
         """The value of the expression."""
@@ -147,7 +141,7 @@ def _numbered(names: list[str]) -> list[str]:
     return result
 
 
-class PreparedCombination(PreparedMetric):
+class _PreparedCombination(PreparedMetric):
     """The statistics of several prepared metrics side by side."""
 
     def __init__(self, parts: Sequence[PreparedMetric]) -> None:
@@ -156,7 +150,3 @@ class PreparedCombination(PreparedMetric):
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         """The statistics of all parts, (n, columns); float64 if those of any part are."""
         return np.concatenate([part.statistics(sentences, outputs) for part in self._parts], axis=1)
-
-    def statistics_of(self, candidates: Int64s, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
-        """The statistics of candidates by all parts."""
-        return np.concatenate([part.statistics_of(candidates, sentences, outputs) for part in self._parts], axis=1)

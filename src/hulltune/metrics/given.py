@@ -15,6 +15,7 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.formats.numbers import sentence_id
+from hulltune.formats.streams import Problems, numbered_lines
 from hulltune.metrics.base import Known, Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import Ratio
 from hulltune.metrics.checks import (
@@ -60,15 +61,9 @@ class ScoreTable(Mapping[tuple[int | str, str], float]):
         """Read a file of JSON lines with sentence, output and score, or of ``.tsv`` lines: sentence, score, output."""
         parse = _parse_tsv if Path(path).suffix == ".tsv" else _parse_json
         table = cls([], [], [])
-        try:
-            with open(path, encoding="utf-8") as lines:
-                for number, line in enumerate(lines, 1):
-                    if line.strip():
-                        table._add(f"{path}:{number}", *parse(f"{path}:{number}", line.rstrip("\n")))
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path}: is not UTF-8: {error.reason} at byte {error.start}") from None
+        for number, line in numbered_lines(path, Problems()):
+            if line.strip():
+                table._add(f"{path}:{number}", *parse(f"{path}:{number}", line))
         return table
 
     def __getitem__(self, key: tuple[int | str, str]) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError, unknown_name
+from hulltune.formats.streams import Problems, numbered_lines
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.checks import (
     VERSION,
@@ -44,18 +45,12 @@ def read_synonyms(path: str | Path) -> tuple[tuple[str, ...], ...]:
     A word may be in several groups; two words are synonyms if some group has both.
     """
     groups = []
-    try:
-        with open(path, encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                words = line.split("#", 1)[0].split()
-                if len(words) == 1:
-                    raise InputError(f"{path}:{number}: the group has only {words[0]!r}; expected two or more")
-                if words:
-                    groups.append(tuple(words))
-    except OSError as error:
-        raise InputError(f"{path}: the synonym file cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8: {error.reason} at byte {error.start}") from None
+    for number, line in numbered_lines(path, Problems()):
+        words = line.split("#", 1)[0].split()
+        if len(words) == 1:
+            raise InputError(f"{path}:{number}: the group has only {words[0]!r}; expected two or more")
+        if words:
+            groups.append(tuple(words))
     return tuple(groups)
 
 

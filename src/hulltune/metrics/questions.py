@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hulltune.arrays import as_number
 from hulltune.errors import InputError
+from hulltune.formats.streams import Problems, numbered_lines
 from hulltune.formats.writing import written_atomically
 from hulltune.metrics.base import Statistics
 from hulltune.metrics.checks import parsed_json
@@ -181,11 +182,7 @@ def _has_answer(entry: dict[str, Any]) -> bool:
 
 def _read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The place (file:line) and the JSON object of each line; every object has an id."""
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
-    for number, line in enumerate(lines, 1):
+    for number, line in numbered_lines(path, Problems()):
         if not line.strip():
             continue
         where = f"{path}:{number}"
