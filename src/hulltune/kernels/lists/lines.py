@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels.lists.chains import chain_segments
+from hulltune.kernels.lists.chains import ChainRoom, Ranked, Records, chain_segments
 from hulltune.kernels.lists.features import ListFeatures
-from hulltune.kernels.lists.scores import BLOCK, MOST_SHIFT, rank, score_list, sum_block
+from hulltune.kernels.lists.scores import BLOCK, MOST_SHIFT, Scaled, rank, score_list, sum_block
 from hulltune.kernels.load.jit import inlined, kernel
 from hulltune.kernels.scores.scores import GRID_BITS, ROUND, normalised
 from hulltune.kernels.scores.segments import PLAIN
@@ -66,8 +66,6 @@ HAIR = 2.0**-48  # share of an interval end by which walks keep away from it: cr
 class Side(NamedTuple):
     """Arrays for the records ahead of the start, or behind it with slopes negated, by rows of LANES."""
 
-    masks: Masks
-    """The lanes with a record at each rank, as bits; filled up to a multiple of MASKS."""
     xs: Floats
     ys: Floats
     numbers: Int32s
@@ -77,11 +75,14 @@ class Side(NamedTuple):
     """The steps of the walk: the point where a line begins to win, and its record."""
     steps: Floats
     """The number of steps of each lane."""
+    filled: Int64s
+    """The number of rows with records."""
 
 
-class Lines(NamedTuple):
+class Directions(NamedTuple):
     """Directions and their intervals, prepared for the walks, in blocks of LANES; the last is filled up with zeros."""
 
+    intervals: Floats
     exponents: Int64s
     """Exponents of the powers of two by which each direction is normalised."""
     weights: Floats
@@ -96,11 +97,40 @@ class Lines(NamedTuple):
     """The lanes (as bits) of each block whose interval does not have the start inside: the walk is not for them."""
 
 
+class Scale(NamedTuple):
+    """Powers of two of each direction for one list, in blocks of LANES: ``factors`` bring sums of features to the grid
+    of its slopes, and 2^shifts, which are ``units``, lead from crossings on the grid to points of the line.
+    """
+
+    factors: Floats
+    shifts: Int64s
+    units: Floats
+
+
+class Walks(NamedTuple):
+    """Room for the walks of LANES directions."""
+
+    records: Records
+    ahead: Side
+    behind: Side
+    chains: ChainRoom
+
+
+class LineSegments(NamedTuple):
+    """The segments found: ``room`` places for each direction, of which ``counts`` are taken."""
+
+    counts: Int64s
+    lefts: Floats
+    winners: Int32s
+    room: int
+
+
 @kernel
-def _lines(directions: Floats, intervals: Floats) -> Lines:
+def _directions(directions: Floats, intervals: Floats) -> Directions:
     count, width = directions.shape
     blocks = (count + LANES - 1) // LANES
-    lines = Lines(
+    lines = Directions(
+        intervals,
         np.zeros(blocks * LANES, np.int64), np.zeros(blocks * width * LANES), np.zeros(blocks * width * LANES),
         np.zeros(blocks * LANES), np.zeros(blocks * LANES), np.zeros(blocks * LANES), np.zeros(blocks, np.int64),
     )  # fmt: skip
@@ -120,45 +150,55 @@ def _lines(directions: Floats, intervals: Floats) -> Lines:
 
 
 @kernel
-def _side(most: int) -> Side:
+def _side() -> Side:
     rows = MOST_RECORDS * LANES
     return Side(
-        np.zeros(most + MASKS, np.uint16), np.full(rows, OUTSIDE), np.zeros(rows), np.zeros(rows, np.int32),
-        np.empty(rows), np.empty(rows), np.zeros(LANES),
+        np.full(rows, OUTSIDE), np.zeros(rows), np.zeros(rows, np.int32),
+        np.empty(rows), np.empty(rows), np.zeros(LANES), np.zeros(1, np.int64),
     )  # fmt: skip
 
 
 @kernel
-def _grid_factors(
-    sizes: Floats, row: int, used: Int32s, magnitudes: Floats, exponent: int, factors: Floats, shifts: Int64s, at: int
-) -> bool:
-    """Write the powers of two that bring the scores of a list to its grid, as factors and exponents from place ``at``
-    on, for LANES directions whose absolute weights begin at ``row``. Returns whether all numbers were of ordinary size.
-    """
-    bounds = splat(0.0)
-    for i in range(used.size):
-        bounds = add(bounds, multiply(load(sizes, row + used[i]), splat(magnitudes[i])))
-    store(factors, at // LANES, bounds)
-    for lane in range(at, at + LANES):
+def _walks(most: int) -> Walks:
+    """Room for lists of at most so many hypotheses."""
+    masks = most + MASKS
+    records = Records(np.empty(most * LANES), np.zeros(masks, np.uint16), np.zeros(masks, np.uint16))
+    chains = ChainRoom(np.empty(2 * most), np.empty(2 * most), np.empty(2 * most, np.int64))
+    return Walks(records, _side(), _side(), chains)
+
+
+@kernel
+def _set_scale(lines: Directions, used: Int32s, magnitudes: Scaled, height_exponent: int, scale: Scale) -> bool:
+    """Write the scale of a list. Returns whether all numbers were of ordinary size."""
+    blocks = lines.elsewhere.size
+    width = lines.sizes.size // max(blocks * LANES, 1)
+    for block in range(blocks):
+        bounds = splat(0.0)
+        for i in range(used.size):
+            size = load(lines.sizes, block * width + used[i])
+            bounds = add(bounds, multiply(size, splat(magnitudes.values[i])))
+        store(scale.factors, block, bounds)
+    for d in range(blocks * LANES):
         shift = 0
-        if factors[lane] > 0.0:
-            shift = GRID_BITS - math.frexp(factors[lane])[1] - exponent
+        if scale.factors[d] > 0.0:
+            shift = GRID_BITS - math.frexp(scale.factors[d])[1] - magnitudes.exponent
             if abs(shift) > MOST_SHIFT:
                 return False
-            factors[lane] = math.ldexp(1.0, shift)
-        shifts[lane] = shift
+            scale.factors[d] = math.ldexp(1.0, shift)
+        scale.shifts[d] = shift + height_exponent - lines.exponents[d]
+        scale.units[d] = math.ldexp(1.0, min(max(scale.shifts[d], -PLAIN), PLAIN))
     return True
 
 
 @kernel
-def _least_height(
-    lines: Lines, used: Int32s, ranges: Floats, factors: Floats, shifts: Int64s, best: float, width: int
-) -> float:
+def _least_height(lines: Directions, used: Int32s, ranges: Floats, scale: Scale, best: float) -> float:
     """The height at the start below which no hypothesis of a list can win within the intervals; ``best`` is the top.
 
     From the start to the farther end of an interval a score gains on another at most the sum of the features' ranges,
-    each times its weight. ``shifts`` lead from a line's points to the grid of its slopes and of the heights.
+    each times its weight.
     """
+    factors, shifts = scale.factors, scale.shifts
+    width = lines.sizes.size // max(lines.exponents.size, 1)
     most = 0.0
     for d in range(lines.exponents.size):
         if lines.reaches[d] == math.inf or abs(shifts[d]) >= PLAIN:
@@ -204,25 +244,13 @@ def _record(
 
 
 @kernel
-def _records(
-    lists: ListFeatures,
-    begin: int,
-    n: int,
-    order: Int64s,
-    used: Int32s,
-    weights: Floats,
-    row: int,
-    factors: Floats,
-    at: int,
-    slopes: Floats,
-    ahead: Masks,
-    behind: Masks,
+def _mark_records(
+    lists: ListFeatures, ranked: Ranked, used: Int32s, weights: Floats, row: int, scale: Lanes, records: Records
 ) -> None:
-    """Write the grid scores of a list, by rank, under LANES directions whose weights begin at ``row``, and whose
-    factors at ``at``, and mark the records: the scores above, and below, all before them. Rank 0, which is both, is
-    left out.
+    """Write the grid scores of a list, by rank, under LANES directions whose weights begin at ``row``, and mark the
+    records: the scores above, and below, all before them. Rank 0, which is both, is left out.
     """
-    scale = load(factors, at // LANES)
+    (begin, n, order, _), (slopes, ahead, behind) = ranked, records
     highest, lowest = splat(-math.inf), splat(math.inf)
     columns, length = lists.values, lists.length
     i = 0
@@ -261,34 +289,32 @@ def _records(
 
 
 @kernel
-def _gather(
-    side: Side, sign: float, last: int, lanes: int, n: int, slopes: Floats, heights: Floats, order: Int64s, begin: int
-) -> int:
-    """Write the records of each lane one below the other, over the ``last`` rows written before; returns the largest
-    number of records in a lane, or MOST_RECORDS + 1 if there are too many.
-    """
-    for row in range(min(last, MOST_RECORDS)):
+def _gather(side: Side, sign: float, masks: Masks, slopes: Floats, lanes: int, ranked: Ranked) -> bool:
+    """Write the records of each lane one below the other, over those written before; returns whether there was room."""
+    for row in range(side.filled[0]):
         store(side.xs, row, splat(OUTSIDE))
     most = 0
     for lane in range(lanes):
         row = 0
-        for word in range(0, n, MASKS):
-            bits = lane_of_masks(side.masks, word, lane)
+        for word in range(0, ranked.n, MASKS):
+            bits = lane_of_masks(masks, word, lane)
             while bits != 0:
                 i = word + lowest_bit(bits)
                 bits &= bits - 1
                 if row == MOST_RECORDS:
-                    return MOST_RECORDS + 1
+                    side.filled[0] = MOST_RECORDS
+                    return False
                 place = row * LANES + lane
-                side.xs[place], side.ys[place] = sign * slopes[i * LANES + lane], heights[i]
-                side.numbers[place] = begin + order[i]
+                side.xs[place], side.ys[place] = sign * slopes[i * LANES + lane], ranked.heights[i]
+                side.numbers[place] = ranked.begin + ranked.order[i]
                 row += 1
         most = max(most, row)
-    return most
+    side.filled[0] = most
+    return True
 
 
 @kernel
-def _walk(side: Side, rows: int, x: Lanes, y: Lanes, units: Lanes, ends: Lanes) -> int:
+def _walk(side: Side, x: Lanes, y: Lanes, units: Lanes, ends: Lanes) -> int:
     """Walk the envelopes of all lanes from the line (x, y) on, as far as records are met before the end; returns the
     lanes in doubt, as bits.
 
@@ -298,6 +324,7 @@ def _walk(side: Side, rows: int, x: Lanes, y: Lanes, units: Lanes, ends: Lanes) 
     beyond = add(ends, multiply(maximum(ends, subtract(zero, ends)), splat(3.0 * HAIR)))
     doubt = 0
     steps, before = zero, splat(-math.inf)
+    rows = side.filled[0]
     for step in range(rows):
         fall, run, met = one, zero, zero
         for row in range(rows):
@@ -324,10 +351,11 @@ def _walk(side: Side, rows: int, x: Lanes, y: Lanes, units: Lanes, ends: Lanes) 
 
 
 @inlined
-def _write(
-    ahead: Side, behind: Side, lane: int, low_end: float, start: int, at: int, lefts: Floats, winners: Int32s
-) -> None:
-    """Write the segments of a lane, from place ``at`` on; ``start`` is the winner at the start of the search."""
+def _write(walks: Walks, lane: int, low_end: float, start: int, lefts: Floats, winners: Int32s, at: int) -> int:
+    """Write the segments of a lane, from place ``at`` on; returns their number. ``start`` is the winner at the start of
+    the search.
+    """
+    ahead, behind = walks.ahead, walks.behind
     lefts[at] = low_end
     for step in range(int(behind.steps[lane]) - 1, -1, -1):
         winners[at] = behind.numbers[int(behind.met[step * LANES + lane]) * LANES + lane]
@@ -338,6 +366,48 @@ def _write(
         at += 1
         lefts[at] = ahead.met_at[step * LANES + lane]
         winners[at] = ahead.numbers[int(ahead.met[step * LANES + lane]) * LANES + lane]
+    return 1 + int(behind.steps[lane]) + int(ahead.steps[lane])
+
+
+@inlined
+def _search_directions(
+    lists: ListFeatures,
+    ranked: Ranked,
+    used: Int32s,
+    lines: Directions,
+    block: int,
+    scale: Scale,
+    walks: Walks,
+    found: LineSegments,
+) -> None:
+    """Append the segments of a list along the LANES directions of a block."""
+    first, records, heights = block * LANES, walks.records, ranked.heights
+    size = min(LANES, found.counts.size - first)
+    row = block * (lines.weights.size // lines.exponents.size)
+    _mark_records(lists, ranked, used, lines.weights, row, load(scale.factors, block), records)
+    doubt = lines.elsewhere[block]
+    for lane in range(LANES):
+        doubt |= int(abs(scale.shifts[first + lane]) >= PLAIN) << lane
+    fit_ahead = _gather(walks.ahead, 1.0, records.ahead, records.slopes, size, ranked)
+    fit_behind = _gather(walks.behind, -1.0, records.behind, records.slopes, size, ranked)
+    if not (fit_ahead and fit_behind) or (ranked.n > 1 and heights[1] == heights[0]):
+        doubt = ALL_LANES
+    else:
+        x, y, unit = load(records.slopes, 0), splat(heights[0]), load(scale.units, block)
+        doubt |= _walk(walks.ahead, x, y, unit, load(lines.high_ends, block))
+        doubt |= _walk(walks.behind, subtract(splat(0.0), x), y, unit, load(lines.low_ends, block))
+    for lane in range(size):
+        d = first + lane
+        at = d * found.room + found.counts[d]
+        low_end = lines.intervals[d, 0]
+        if doubt >> lane & 1:
+            found.counts[d] += chain_segments(
+                records, ranked, lane, scale.shifts[d], (low_end, lines.intervals[d, 1]), walks.chains,
+                found.lefts[at:], found.winners[at:],
+            )  # fmt: skip
+        else:
+            start = ranked.begin + ranked.order[0]
+            found.counts[d] += _write(walks, lane, low_end, start, found.lefts, found.winners, at)
 
 
 @kernel
@@ -359,32 +429,23 @@ def list_lines(
     directions.
     """
     directions, width = weights.shape[0] - 1, weights.shape[1]
-    blocks = (directions + LANES - 1) // LANES
     most = 1
     for s in range(first_sentence, last_sentence):
         most = max(most, sentence_edges[s + 1] - sentence_edges[s])
-
-    normal_origin = np.empty(width)
-    origin_exponent = normalised(weights[0], normal_origin)
-    lines = _lines(weights[1:], intervals)
-
     room = max(8 * (last_sentence - first_sentence), most)
     lefts, winners = np.empty((directions, room)), np.empty((directions, room), np.int32)
-    all_lefts, all_winners = lefts.reshape(-1), winners.reshape(-1)
     counts = np.zeros(directions, np.int64)
 
-    normal_magnitudes = np.empty(width)
-    scores, heights = np.empty(most), np.empty(most)
+    normal_origin, normal_magnitudes = np.empty(width), np.empty(width)
+    origin = Scaled(normal_origin, normalised(weights[0], normal_origin))
+    lines = _directions(weights[1:], intervals)
+    lanes = lines.exponents.size
+    scale = Scale(np.empty(lanes), np.empty(lanes, np.int64), np.empty(lanes))
+    walks = _walks(most)
+    scores, heights, kept = np.empty(most), np.empty(most), np.empty(most, np.int32)
     order, packed = np.empty(most, np.int64), np.empty(most, np.int64)
     buckets, places = np.empty(most, np.int32), np.empty(2 * most + 1, np.int32)
-    slopes = np.empty(most * LANES)
-    factors, units = np.empty(blocks * LANES), np.empty(blocks * LANES)
-    shifts = np.empty(blocks * LANES, np.int64)
-    kept = np.empty(most, np.int32)
     bounded = directions > 0 and bool(np.all(np.isfinite(intervals)))
-    ahead, behind = _side(most), _side(most)
-    rows_ahead, rows_behind = 0, 0
-    line_x, line_y, line_ranks = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most, np.int64)
 
     sums = np.empty(max(most, BLOCK))
     block_begin, block_end = 0, first_sentence
@@ -394,68 +455,31 @@ def list_lines(
             block_begin, block_end = begin, sum_block(lists, sentence_edges, s, last_sentence, normal_origin, sums)
         if n == 0:
             continue
-        used = lists.used[lists.used_offsets[s] : lists.used_offsets[s + 1]]
-        exponent = normalised(lists.magnitudes[lists.used_offsets[s] : lists.used_offsets[s + 1]], normal_magnitudes)
+        own = slice(lists.used_offsets[s], lists.used_offsets[s + 1])
+        used = lists.used[own]
+        magnitudes = Scaled(normal_magnitudes, normalised(lists.magnitudes[own], normal_magnitudes))
         ordinary, height_exponent = score_list(
-            lists, begin, n, used, normal_origin, origin_exponent, normal_magnitudes, exponent,
-            sums, begin - block_begin, scores,
-        )  # fmt: skip
-        if not ordinary:
+            lists, begin, n, used, origin, magnitudes, sums[begin - block_begin :], scores
+        )
+        if not ordinary or not _set_scale(lines, used, magnitudes, height_exponent, scale):
             return False, counts, lefts, winners
-        for block in range(blocks):
-            if not _grid_factors(
-                lines.sizes, block * width, used, normal_magnitudes, exponent, factors, shifts, block * LANES
-            ):
-                return False, counts, lefts, winners
-        for d in range(blocks * LANES):
-            shifts[d] += height_exponent - lines.exponents[d]
-            units[d] = math.ldexp(1.0, min(max(shifts[d], -PLAIN), PLAIN))
         if bounded:
-            ranges = lists.ranges[lists.used_offsets[s] : lists.used_offsets[s + 1]]
             best = scores[0]
             for i in range(1, n):
                 best = max(best, scores[i])
-            n = _keep(scores, n, _least_height(lines, used, ranges, factors, shifts, best, width), kept)
+            n = _keep(scores, n, _least_height(lines, used, lists.ranges[own], scale, best), kept)
         rank(scores, n, packed, buckets, places, order, heights)
         for i in range(n if bounded else 0):
             order[i] = kept[order[i]]
-
-        for block in range(blocks):
-            size, at = min(LANES, directions - block * LANES), block * LANES
-            _records(
-                lists, begin, n, order, used, lines.weights, block * width, factors, at, slopes,
-                ahead.masks, behind.masks,
-            )  # fmt: skip
-            doubt = lines.elsewhere[block]
-            for lane in range(LANES):
-                doubt |= int(abs(shifts[at + lane]) >= PLAIN) << lane
-            rows_ahead = _gather(ahead, 1.0, rows_ahead, size, n, slopes, heights, order, begin)
-            rows_behind = _gather(behind, -1.0, rows_behind, size, n, slopes, heights, order, begin)
-            if max(rows_ahead, rows_behind) > MOST_RECORDS or (n > 1 and heights[1] == heights[0]):
-                doubt = ALL_LANES
-            else:
-                x, y, unit = load(slopes, 0), splat(heights[0]), load(units, block)
-                doubt |= _walk(ahead, rows_ahead, x, y, unit, load(lines.high_ends, block))
-                doubt |= _walk(behind, rows_behind, subtract(splat(0.0), x), y, unit, load(lines.low_ends, block))
-            longest = 0
-            for lane in range(size):
-                longest = max(longest, counts[block * LANES + lane])
-            if (
-                longest + n > room
-            ):  # asked once for all lanes: arrays that may be replaced cost a lane more than its walk
-                lefts = np.concatenate((lefts, np.empty((lefts.shape[0], room))), axis=1)
-                winners = np.concatenate((winners, np.empty((lefts.shape[0], room), np.int32)), axis=1)
-                room *= 2
-                all_lefts, all_winners = lefts.reshape(-1), winners.reshape(-1)
-            for lane in range(size):
-                d = block * LANES + lane
-                at = d * room + counts[d]
-                if doubt >> lane & 1:
-                    counts[d] += chain_segments(
-                        ahead.masks, behind.masks, n, lane, slopes, heights, order, begin, shifts[d],
-                        intervals[d, 0], intervals[d, 1], line_x, line_y, line_ranks, all_lefts[at:], all_winners[at:],
-                    )  # fmt: skip
-                else:
-                    _write(ahead, behind, lane, intervals[d, 0], begin + order[0], at, all_lefts, all_winners)
-                    counts[d] += 1 + int(behind.steps[lane]) + int(ahead.steps[lane])
+        longest = 0
+        for d in range(directions):
+            longest = max(longest, counts[d])
+        if longest + n > room:
+            lefts = np.concatenate((lefts, np.empty((lefts.shape[0], room))), axis=1)
+            winners = np.concatenate((winners, np.empty((lefts.shape[0], room), np.int32)), axis=1)
+            room *= 2
+        ranked = Ranked(begin, n, order, heights)
+        found = LineSegments(counts, lefts.reshape(-1), winners.reshape(-1), room)
+        for block in range(lines.elsewhere.size):
+            _search_directions(lists, ranked, used, lines, block, scale, walks, found)
     return True, counts, lefts, winners

@@ -7,6 +7,7 @@ and the callers then go the general way.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -72,34 +73,32 @@ def sum_block(
     return sentence
 
 
+class Scaled(NamedTuple):
+    """Numbers divided by 2^exponent, so that the largest is below 1 (scores.normalised)."""
+
+    values: Floats
+    exponent: int
+
+
 @inlined
 def score_list(
-    lists: ListFeatures,
-    begin: int,
-    n: int,
-    used: Int32s,
-    weights: Floats,
-    weight_exponent: int,
-    magnitudes: Floats,
-    exponent: int,
-    sums: Floats,
-    at: int,
+    lists: ListFeatures, begin: int, n: int, used: Int32s, weights: Scaled, magnitudes: Scaled, sums: Floats,
     scores: Floats,
-) -> tuple[bool, int]:
+) -> tuple[bool, int]:  # fmt: skip
     """Write the grid scores of the list of ``n`` hypotheses from ``begin`` on; returns whether all numbers were of
-    ordinary size, and the exponent of the scores. Weights, and the magnitudes of the features ``used``, are normalised
-    by 2^(their exponent). The sums of the list begin at place ``at`` of what sum_block wrote.
+    ordinary size, and the exponent of the scores. Magnitudes are those of the features ``used``; ``sums`` are those of
+    the list that sum_block wrote.
 
     A term of 0 changes no sum, so that sparse rows, whose columns increase, have the scores of a matrix to the bit.
     """
     bound = 0.0
     for i in range(used.size):
-        bound += abs(weights[used[i]]) * magnitudes[i]
+        bound += abs(weights.values[used[i]]) * magnitudes.values[i]
     if bound == 0.0:
         scores[:n] = 0.0
         return True, 0
-    shift = GRID_BITS - math.frexp(bound)[1] - exponent
-    if abs(shift) > MOST_SHIFT or abs(exponent) > MOST_SHIFT:
+    shift = GRID_BITS - math.frexp(bound)[1] - magnitudes.exponent
+    if abs(shift) > MOST_SHIFT or abs(magnitudes.exponent) > MOST_SHIFT:
         return False, 0
     factor = math.ldexp(1.0, shift)
     flat = lists.values
@@ -107,12 +106,12 @@ def score_list(
         for e in range(n):
             total = 0.0
             for i in range(lists.row_offsets[begin + e], lists.row_offsets[begin + e + 1]):
-                total = multiply_add_one(weights[lists.row_columns[i]], np.float64(flat[i]), total)
+                total = multiply_add_one(weights.values[lists.row_columns[i]], np.float64(flat[i]), total)
             scores[e] = (total * factor + ROUND) - ROUND
-        return True, weight_exponent - shift
+        return True, weights.exponent - shift
     for e in range(n):
-        scores[e] = (sums[at + e] * factor + ROUND) - ROUND
-    return True, weight_exponent - shift
+        scores[e] = (sums[e] * factor + ROUND) - ROUND
+    return True, weights.exponent - shift
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.kernels.lists.features import ListFeatures
-from hulltune.kernels.lists.scores import BLOCK, score_list, sum_block
+from hulltune.kernels.lists.scores import BLOCK, Scaled, score_list, sum_block
 from hulltune.kernels.load.jit import kernel
 from hulltune.kernels.scores.scores import normalised
 
@@ -21,7 +21,7 @@ def list_winners(
     nothing where numbers were not of ordinary size.
     """
     normal, normal_magnitudes = np.empty(weights.size), np.empty(weights.size)
-    weight_exponent = normalised(weights, normal)
+    scaled = Scaled(normal, normalised(weights, normal))
     most = 1
     for s in range(first_sentence, last_sentence):
         most = max(most, sentence_edges[s + 1] - sentence_edges[s])
@@ -36,10 +36,8 @@ def list_winners(
             continue
         used = lists.used[lists.used_offsets[s] : lists.used_offsets[s + 1]]
         exponent = normalised(lists.magnitudes[lists.used_offsets[s] : lists.used_offsets[s + 1]], normal_magnitudes)
-        ordinary, _ = score_list(
-            lists, begin, n, used, normal, weight_exponent, normal_magnitudes, exponent,
-            sums, begin - block_begin, scores,
-        )  # fmt: skip
+        magnitudes = Scaled(normal_magnitudes, exponent)
+        ordinary, _ = score_list(lists, begin, n, used, scaled, magnitudes, sums[begin - block_begin :], scores)
         if not ordinary:
             return False, winners
         best = 0
