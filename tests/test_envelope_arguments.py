@@ -37,8 +37,8 @@ def test_corpora_scorers_and_threads_at_fault() -> None:
     assert envelopes(forest, [1.0], [[1.0]]).outputs() == [["a", "b"]]  # a forest is a corpus of one
     assert decode(forest, [1.0]).outputs() == [["b"]]
     assert envelopes([forest, forest], [1.0], [[1.0]]).outputs() == [["a", "b"], ["a", "b"]]
-    with pytest.raises(InputError, match="got 7; expected the name of a file"):
-        envelopes(7, [1.0], [[1.0]])
+    with pytest.raises(InputError, match=r"data: expected a Dataset, a Corpus or Forests, got 'dev.nbest'; read files"):
+        envelopes("dev.nbest", [1.0], [[1.0]])  # type: ignore[arg-type]  # that is the point
     with pytest.raises(InputError, match="directions: expected a list of at least one direction"):
         envelopes(corpus, [1.0], [])
     with pytest.raises(InputError, match="scorer: made for another corpus"):

@@ -16,7 +16,6 @@ from hulltune.formats.slf import looks_like as looks_like_slf
 from hulltune.formats.slf import read_slf, write_slf
 from hulltune.formats.word_rules import SPEECH
 from hulltune.lines.compute import decode
-from hulltune.lines.output import segment_texts
 from hulltune.metrics import Wer
 from tests.formats.lattice_oracles import slow_slf
 
@@ -55,7 +54,7 @@ def test_decoding_them_gives_the_error_rate_of_the_decoder(utterances: list[Name
     references = (DATA / "asr_tts/refs.txt").read_text().splitlines()
     corpus = Corpus.pack([named.forest for named in utterances])
     weights = {"acoustic": 1.0, "language": 9.0, "words": -10.0}
-    outputs = [texts[0] for texts in segment_texts(decode(corpus, weights), 0)]
+    outputs = [texts[0] for texts in decode(corpus, weights).outputs()]
     metric = Wer()
     statistics = metric.prepare([[reference] for reference in references]).statistics(np.arange(len(outputs)), outputs)
     assert 0.15 < float(metric.score(statistics.sum(axis=0))) < 0.20
@@ -118,7 +117,7 @@ def test_their_best_paths_are_translations(translations: list[Forest]) -> None:
     """With the weights that came with them, hypotheses share many tokens with the references; line i is lattice i."""
     weights = [float(value) for value in (LATTICES / "params.0").read_text().replace(",", " ").split()]
     references = (LATTICES / "refs").read_text().splitlines()
-    outputs = [texts[0] for texts in segment_texts(decode(Corpus.pack(translations), weights), 0)]
+    outputs = [texts[0] for texts in decode(Corpus.pack(translations), weights).outputs()]
     assert len(references) == len(outputs)
 
     def overlap(order: list[int]) -> float:

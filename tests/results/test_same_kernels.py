@@ -47,7 +47,7 @@ def test_compiled_for_another_cpu_than_the_package(
     cpu: str | None, own: Answers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = sorted(call for call in own[1] if "(None)" not in call and (ALL or rounds(call)))
-    assert any(call.startswith("envelopes.") for call in calls)
+    assert any(call.startswith("forests.envelopes.") for call in calls)
     path, _ = build(tmp_path / "hulltune", native=True, cpu=cpu, calls=calls)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("HULLTUNE_KERNELS", "native" if ALL else "")

@@ -11,14 +11,15 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
+from hulltune.data.dataset import Dataset
 from hulltune.data.features import ranges
 from hulltune.data.forest import Forest, feature_vector
 from hulltune.errors import InputError, unknown_name
-from hulltune.formats.read import DataLike, read
 from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.threads import Workers
 
+Data: TypeAlias = Dataset | Corpus | Forest | Sequence[Forest]
 Block: TypeAlias = tuple[int, int]
 """A range of sentences: the first, and the one after the last."""
 Answer: TypeAlias = tuple[Any, ...]
@@ -78,7 +79,7 @@ def envelope(
 
 
 def envelopes(
-    data: DataLike,
+    data: Data,
     origin: Any,
     directions: Any,
     *,
@@ -127,7 +128,7 @@ def envelopes(
 
     blocks = blocks_of(corpus, len(weights), workers.count, by_kind=method == "auto")
     parts = workers.map(search, blocks)
-    return _gather(corpus, intervals, parts, derivations or bool(np.all(np.diff(corpus.node_offsets) == 1)))
+    return _gather(corpus, intervals, blocks, parts, derivations or bool(np.all(np.diff(corpus.node_offsets) == 1)))
 
 
 class _Scratch(threading.local):
@@ -190,7 +191,7 @@ def _search_lists(scorer: EdgeScorer, block: Block, weights: Floats, intervals: 
     if not ordinary:
         return None
     kept = np.arange(best.shape[1]) < counts[:, None]  # row by row: the segments of each direction
-    starts, found = lefts[: len(counts)][kept], best[: len(counts)][kept].astype(np.int64)
+    starts, found = lefts[kept], best[kept].astype(np.int64)
     sentences = np.searchsorted(edges, found, side="right") - 1
     places = np.repeat(np.arange(len(counts)) * (last - first), counts) + sentences - first
     sizes = np.bincount(places, minlength=len(counts) * (last - first))
@@ -200,7 +201,7 @@ def _search_lists(scorer: EdgeScorer, block: Block, weights: Floats, intervals: 
 
 
 def decode(
-    data: DataLike, weights: Any, *, threads: int | None = None, scorer: EdgeScorer | None = None
+    data: Data, weights: Any, *, threads: int | None = None, scorer: EdgeScorer | None = None
 ) -> CorpusEnvelopes:
     """The best derivation of every sentence under ``weights``: envelopes of one segment each.
 
@@ -218,56 +219,45 @@ def decode(
     return envelopes(corpus, weights, [no_direction], threads=threads, scorer=scorer)
 
 
-def as_corpus(data: DataLike) -> Corpus:
-    """The corpus of any data that ``read`` takes: a corpus is returned as it is, a single forest as a corpus of one."""
+def as_corpus(data: Data) -> Corpus:
+    """The corpus of a dataset, a corpus itself, or some forests as a corpus."""
     if isinstance(data, Corpus):
         return data
-    if isinstance(data, Forest):
-        return Corpus.pack([data])
-    return read(data).corpus
+    if isinstance(data, Dataset):
+        return data.corpus
+    forests = [data] if isinstance(data, Forest) else data
+    if isinstance(forests, (list, tuple)) and all(isinstance(each, Forest) for each in forests):
+        return Corpus.pack(forests)
+    raise InputError(f"data: expected a Dataset, a Corpus or Forests, got {str(data)[:80]!r}; read files with read()")
 
 
 def _gather(
-    corpus: Corpus,
-    intervals: Floats,
-    parts: Sequence[tuple[Any, ...]],
-    has_derivations: bool,
+    corpus: Corpus, intervals: Floats, blocks: Sequence[Block], parts: Sequence[Answer], has_derivations: bool
 ) -> CorpusEnvelopes:
     """The answers of all blocks as one result, ordered by direction, then by sentence."""
-    directions = len(intervals)
-    if len(parts) == 1:
-        ends, segments, derivation_offsets, derivation_edges, _ = parts[0]
-    else:
-        ends, segments, derivation_offsets, derivation_edges = _in_order(parts, directions)
-    columns = segments.T.copy()
+    sentences, directions = len(corpus), len(intervals)
+    owners = []
+    for block, (cells, *_) in zip(blocks, parts, strict=True):
+        numbers = np.arange(directions)[:, None] * sentences + np.arange(*block)
+        owners.append(np.repeat(numbers.ravel(), np.diff(cells)))
+    owner = np.concatenate(owners)
+    order = np.argsort(owner, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=directions * sentences))]).astype(np.int64)
+    lengths = np.concatenate([np.diff(offsets) for _, _, offsets, _, _ in parts])
+    derivation_offsets, places = ranges((np.cumsum(lengths) - lengths)[order], lengths[order])
+    columns = np.concatenate([segments for _, segments, *_ in parts])[order].T.copy()
     return CorpusEnvelopes(
         corpus=corpus,
         intervals=intervals,
-        offsets=np.lib.stride_tricks.sliding_window_view(ends, len(corpus) + 1)[:: len(corpus)],
+        offsets=np.lib.stride_tricks.sliding_window_view(ends, sentences + 1)[::sentences],
         lefts=columns[0],
         slopes=columns[1],
         intercepts=columns[2],
         derivation_offsets=derivation_offsets,
-        derivation_edges=derivation_edges,
-        passes=sum(part[4] for part in parts),
+        derivation_edges=np.concatenate([edges for *_, edges, _ in parts])[places],
+        passes=sum(passes for *_, passes in parts),
         has_derivations=has_derivations,
     )
-
-
-def _in_order(parts: Sequence[tuple[Any, ...]], directions: int) -> tuple[Any, Any, Any, Any]:
-    """The arrays of all blocks joined, ordered by direction, then by sentence."""
-    bases = np.cumsum([0, *(len(part[1]) for part in parts)])
-    counts = np.concatenate([np.diff(part[0]).reshape(directions, -1) for part in parts], axis=1).ravel()
-    starts = np.concatenate(
-        [part[0][:-1].reshape(directions, -1) + base for part, base in zip(parts, bases, strict=False)], axis=1
-    ).ravel()
-    ends, order = ranges(starts, counts)
-    first_edges = np.cumsum([0, *(len(part[3]) for part in parts)])
-    edge_starts = np.concatenate([part[2][:-1] + first for part, first in zip(parts, first_edges, strict=False)])
-    lengths = np.concatenate([np.diff(part[2]) for part in parts])
-    derivation_offsets, edges = ranges(edge_starts[order], lengths[order])
-    segments = np.concatenate([part[1] for part in parts])[order]
-    return ends, segments, derivation_offsets, np.concatenate([part[3] for part in parts])[edges]
 
 
 def blocks_of(

@@ -12,7 +12,7 @@ import numpy as np
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures, gather_rows
-from hulltune.lines.output import edge_outputs
+from hulltune.lines.output import tokens_of
 from hulltune.wording import counted
 
 
@@ -102,14 +102,7 @@ class DerivationLists:
 
     @cached_property
     def _tokens(self) -> tuple[Int64s, Int32s]:
-        from hulltune.kernels.outputs import output
-
-        corpus = self.corpus
-        offsets, tokens = output.outputs(
-            self.sentences, corpus.sentence_edges, self.edge_offsets, self.edges,
-            edge_outputs(corpus),
-        )  # fmt: skip
-        return offsets, tokens
+        return tokens_of(self.corpus, self.sentences, self.edge_offsets, self.edges)
 
 
 def gather(

@@ -11,8 +11,7 @@ from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError, check_most
-from hulltune.formats.read import DataLike
-from hulltune.lines.compute import Block, as_corpus, blocks_of
+from hulltune.lines.compute import Block, Data, as_corpus, blocks_of
 from hulltune.lines.derivations import DerivationLists, gather
 from hulltune.lines.scoring import EdgeScorer, forests_of
 from hulltune.names import MOST_BEST
@@ -26,7 +25,7 @@ Search = Callable[[int, int, Floats, Int64s], tuple[Any, ...]]
 
 
 def kbest(
-    data: DataLike,
+    data: Data,
     weights: Any,
     k: int,
     *,

@@ -1,19 +1,14 @@
-"""The outputs of derivations: token numbers and texts."""
+"""The outputs of derivations, as token numbers."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from hulltune.arrays import Int32s
+from hulltune.arrays import Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import Forest
-from hulltune.data.vocabulary import joined_words
-
-if TYPE_CHECKING:
-    from hulltune.lines.result import CorpusEnvelopes
 
 
 def edge_outputs(data: Forest | Corpus) -> Any:
@@ -23,24 +18,17 @@ def edge_outputs(data: Forest | Corpus) -> Any:
     return EdgeOutputs(data.tail_offsets, data.label_offsets, data.labels)
 
 
+def tokens_of(data: Forest | Corpus, sentences: Int64s, offsets: Int64s, edges: Int32s) -> tuple[Int64s, Int32s]:
+    """Offsets and tokens of the outputs of derivations.
+
+    Derivation i belongs to sentence ``sentences[i]``, and its edges are ``edges[offsets[i]:offsets[i + 1]]``.
+    """
+    from hulltune.kernels.outputs import output
+
+    starts = data.sentence_edges if isinstance(data, Corpus) else np.array([0, data.edges])
+    return output.outputs(sentences, starts, offsets, edges, edge_outputs(data))
+
+
 def derivation_tokens(forest: Forest, edges: Int32s) -> Int32s:
-    """The output of a derivation of ``forest``, as token numbers."""
-    from hulltune.kernels.outputs import output
-
-    tokens, count = output.derivation_output(edges, edge_outputs(forest), 0, np.empty(64, np.int32), 0)
-    return tokens[:count]
-
-
-def segment_texts(envelopes: CorpusEnvelopes, direction: int) -> list[list[str]]:
-    """The texts of the segments of each sentence along one direction, tokens joined by spaces."""
-    from hulltune.kernels.outputs import output
-
-    corpus = envelopes.corpus
-    rows = envelopes.offsets[direction]
-    sentences = np.repeat(np.arange(len(corpus)), np.diff(rows))
-    offsets, tokens = output.outputs(
-        sentences, corpus.sentence_edges, envelopes.derivation_offsets[rows[0] : rows[-1] + 1],
-        envelopes.derivation_edges, edge_outputs(corpus),
-    )  # fmt: skip
-    texts = joined_words(corpus.vocabulary.words(tokens), offsets)
-    return [texts[begin:end] for begin, end in pairwise((rows - rows[0]).tolist())]
+    """The output of one derivation of ``forest``."""
+    return tokens_of(forest, np.zeros(1, dtype=np.int64), np.array([0, len(edges)]), edges)[1]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import Forest
+from hulltune.data.vocabulary import joined_words
 from hulltune.errors import InputError
+from hulltune.lines.output import derivation_tokens, tokens_of
 from hulltune.wording import counted
 
 
@@ -101,8 +104,6 @@ class Envelope:
 
     def tokens(self, index: int) -> tuple[str, ...]:
         """The output of the winning derivation of a segment."""
-        from hulltune.lines.output import derivation_tokens
-
         return self.forest.vocabulary.words(derivation_tokens(self.forest, self.edges(index)).tolist())
 
 
@@ -159,6 +160,9 @@ class CorpusEnvelopes:
         """The output texts of the segments of each sentence, from left to right."""
         if not self.has_derivations:
             raise InputError("derivations: these envelopes were computed without them; compute with derivations=True")
-        from hulltune.lines.output import segment_texts
-
-        return segment_texts(self, direction)
+        rows = self.offsets[direction]
+        sentences = np.repeat(np.arange(len(self)), np.diff(rows))
+        derivations = self.derivation_offsets[rows[0] : rows[-1] + 1]
+        offsets, tokens = tokens_of(self.corpus, sentences, derivations, self.derivation_edges)
+        texts = joined_words(self.corpus.vocabulary.words(tokens), offsets)
+        return [texts[begin:end] for begin, end in pairwise((rows - rows[0]).tolist())]

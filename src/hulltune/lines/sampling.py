@@ -9,15 +9,14 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s, as_whole
 from hulltune.errors import InputError
-from hulltune.formats.read import DataLike
-from hulltune.lines.compute import as_corpus
+from hulltune.lines.compute import Data, as_corpus
 from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.kbest import check_positive, search_derivations
 from hulltune.lines.scoring import EdgeScorer, forests_of
 
 
 def sample(
-    data: DataLike,
+    data: Data,
     weights: Any,
     count: int,
     *,

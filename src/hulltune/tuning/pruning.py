@@ -14,9 +14,9 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s, as_number
 from hulltune.data.corpus import Corpus, with_edges
-from hulltune.data.forest import feature_vector
+from hulltune.data.forest import Forest, feature_vector
 from hulltune.errors import InputError
-from hulltune.formats.read import DataLike
+from hulltune.formats.read import DataLike, read
 from hulltune.lines.compute import as_corpus, decode, envelopes
 from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.scoring import EdgeScorer
@@ -82,7 +82,7 @@ def prune(
     >>> lattice.edges, pruned.corpus.edges
     (5, 4)
     """
-    corpus = as_corpus(data)
+    corpus = as_corpus(data if isinstance(data, (Corpus, Forest)) else read(data))
     if beam is None and density is None:
         raise InputError("beam, density: expected at least one of them")
     for name, value in (("beam", beam), ("density", density)):
