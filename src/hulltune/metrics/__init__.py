@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from hulltune.metrics.accuracy import Accuracy as Accuracy
     from hulltune.metrics.aer import Aer as Aer
     from hulltune.metrics.ask import Ask as Ask
+    from hulltune.metrics.base import ByOutput as ByOutput
     from hulltune.metrics.base import Metric as Metric
     from hulltune.metrics.base import PreparedMetric as PreparedMetric
     from hulltune.metrics.bleu import Bleu as Bleu
@@ -39,7 +40,7 @@ _MODULES = {
     "accuracy": ("Accuracy",),
     "aer": ("Aer",),
     "ask": ("Ask",),
-    "base": ("Metric", "PreparedMetric"),
+    "base": ("ByOutput", "Metric", "PreparedMetric"),
     "bleu": ("Bleu",),
     "chrf": ("ChrF", "ChrFPlusPlus"),
     "combination": ("Combination",),

@@ -75,7 +75,13 @@ class PreparedMetric(ABC):
 
 
 class ByOutput(PreparedMetric):
-    """A prepared metric that looks at one output after the other, by a function from (sentence, output) to a row."""
+    """A prepared metric that looks at one output after the other, by a function from (sentence, output) to a row.
+
+    >>> from hulltune.metrics import ByOutput
+    >>> prepared = ByOutput(lambda sentence, output: (len(output), 1), sentences=2, columns=2)
+    >>> prepared.statistics([0, 1], ["ab", "c"]).tolist()
+    [[2, 1], [1, 1]]
+    """
 
     def __init__(self, row: Callable[[int, str], Sequence[float]], *, sentences: int, columns: int) -> None:
         self._row, self._sentences, self._columns = row, sentences, columns
