@@ -197,8 +197,8 @@ def test_rows_with_all_candidates_of_a_sentence(tmp_path: Path) -> None:
     assert (rows(found), found.empty_ids, (found.references or ())[2]) == (expected, ("empty",), ("u",))
     wrong = write(tmp_path / "b.jsonl", '{"id": 0, "text": ["a", "b"], "lm": [1]}')
     assert ":1: key 'lm' has 1 values for 2 texts; expected as many" in fault(wrong)
-    for line in ('{"text": []}', '{"id": null, "text": ["a"], "lm": [1]}'):
-        assert ":1: no id, or none that can be one" in fault(write(tmp_path / "d.jsonl", line))
+    for line, message in (('{"text": []}', "no 'id'"), ('{"id": null, "text": ["a"], "lm": [1]}', "id is None")):
+        assert f":1: {message}; expected" in fault(write(tmp_path / "d.jsonl", line))
     worse = write(tmp_path / "c.jsonl", '{"id": 0, "text": ["a", null], "lm": [1, 2]}')
     assert ":1: text is None; expected a string" in fault(worse)
     assert rows(read(worse, on_error="skip")) == [(0, "a", [1.0])]

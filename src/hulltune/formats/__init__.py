@@ -6,8 +6,8 @@ What is where:
   found_files (of names, patterns and folders)
 - on the way to a dataset: rows (lists), records (names with values), forest_files (what every reader of forests takes
   and gives), forest_reading (many such files by threads and processes), forest_names (which sentence each belongs to)
-- formats of lists: moses, jsonl (also records from memory), table, fairseq, nemo, sockeye, srilm, score_folder; beside
-  them: further_features (scores in other files, and what the words give)
+- formats of lists: moses, jsonl (also records from memory), table, toolkits (fairseq, NeMo, Sockeye), srilm,
+  score_folder; beside them: further_features (scores in other files, and what the words give)
 - formats of forests: forest_text (also Joshua's), cdec_json, travatar, moses_graph, plf
 - formats of lattices: openfst, kaldi, slf, k2; parts of the first two: fst_binary, fst_text, symbols
 - beside them: packed (packed files), references, weights, result_files

@@ -15,14 +15,14 @@ from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.numbers import plain_number, sentence_id, shown
-from hulltune.formats.rows import Column, Rows
+from hulltune.formats.rows import Rows
 from hulltune.formats.streams import Problems, numbered_lines
 from hulltune.names import BUILTIN_FEATURES, FOREST_FEATURES
 from hulltune.wording import counted
 
 
-def read_column(path: str | os.PathLike[str], name: str, rows: Rows) -> Column:
-    """The scores of a file as a feature of ``rows``, which are all hypotheses in the order of their files.
+def read_column(path: str | os.PathLike[str], name: str, rows: Rows) -> Floats:
+    """The scores of a file as the feature ``name`` of ``rows``, which are all hypotheses in the order of their files.
 
     With a number a line, line i belongs to hypothesis i. With lines ``id rank value``, every hypothesis must be named
     once; ranks count from 0, or from 1 where no rank is 0.
@@ -38,7 +38,7 @@ def read_column(path: str | os.PathLike[str], name: str, rows: Rows) -> Column:
     if len(fields) not in (1, 3):
         raise InputError(f"{where}: got {shown(' '.join(fields))}; expected a number, or 'id rank value'")
     read = _by_line if len(fields) == 1 else _by_rank
-    return Column(name, read(file, itertools.chain([first], lines), rows))
+    return read(file, itertools.chain([first], lines), rows)
 
 
 def _score(where: str, token: str) -> float:

@@ -27,7 +27,7 @@ from hulltune.data.features import SparseFeatures
 from hulltune.formats.numbers import shown
 from hulltune.formats.records import RecordReader
 from hulltune.formats.rows import RowCollector, written_features
-from hulltune.formats.streams import PIECE, Problems, first_line, numbered_lines
+from hulltune.formats.streams import PIECE, first_line, numbered_lines
 from hulltune.formats.writing import written_atomically
 from hulltune.memory import check_memory, size_text
 
@@ -41,26 +41,26 @@ def looks_like(head: bytes) -> bool:
     return record_keys(head) is not None
 
 
-def read_jsonl(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
+def read_jsonl(path: str | os.PathLike[str], collector: RowCollector) -> None:
     """Take all hypotheses of a file."""
-    reader = RecordReader(os.fspath(path), collector, problems)
-    for line, record in records(path, collector, problems, expected=EXPECTED):
+    reader = RecordReader(os.fspath(path), collector)
+    for line, record in records(path, collector, expected=EXPECTED):
         reader.take(line, line - 1, record)
     reader.close()
 
 
-def read_records(mappings: Iterable[Any], collector: RowCollector, problems: Problems) -> None:
+def read_records(mappings: Iterable[Any], collector: RowCollector) -> None:
     """Take all hypotheses of records such as ``{"refs": […], "candidates": [{"text": …, "features": {…}}]}``.
 
     The fields are those of a line of the native format, flat ones included. Messages count records from 0.
     """
-    reader = RecordReader(RECORDS, collector, problems)
+    reader = RecordReader(RECORDS, collector)
     for place, record in enumerate(mappings):
         if isinstance(record, Mapping):
             reader.take(place, place, record)
         else:
-            collector.skip_many()
-            problems.report(RECORDS, place, f"got {shown(record)}; expected a mapping with 'candidates'")
+            reason = f"got {shown(record)}; expected a mapping with 'candidates'"
+            collector.fault(RECORDS, place, reason, lost=None)
     reader.close()
 
 
@@ -119,10 +119,10 @@ def record_keys(head: bytes) -> set[str] | None:
 
 
 def records(
-    path: str | os.PathLike[str], collector: RowCollector, problems: Problems, *, expected: str
+    path: str | os.PathLike[str], collector: RowCollector, *, expected: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file with their line numbers; anything else on a line is a fault."""
-    for line, text in numbered_lines(path, problems):
+    for line, text in numbered_lines(path, collector.problems):
         reason = None
         if len(text) > PIECE:
             check_memory(10 * len(text), f"{os.fspath(path)}:{line}: a line of {size_text(len(text))}")
@@ -137,5 +137,4 @@ def records(
         if reason is None:
             yield line, record
         else:
-            collector.skip_many()
-            problems.report(os.fspath(path), line, f"{reason}; expected {expected}")
+            collector.fault(os.fspath(path), line, f"{reason}; expected {expected}", lost=None)

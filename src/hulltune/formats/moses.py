@@ -24,7 +24,7 @@ from hulltune.data.features import SparseFeatures
 from hulltune.errors import InputError
 from hulltune.formats.numbers import plain_number, sentence_id, shown
 from hulltune.formats.rows import Rows, written_features
-from hulltune.formats.streams import Problems, blocks, first_line, not_utf8, open_bytes
+from hulltune.formats.streams import LineError, Problems, blocks, first_line, not_utf8, open_bytes
 from hulltune.formats.writing import written_atomically
 from hulltune.wording import counted
 
@@ -80,10 +80,6 @@ _FEATURE = re.compile(rb"(?:[^\s=]+=)?%b|[^\s=]+=" % _NUMBER.pattern)
 # Lines.
 
 
-class _FaultError(Exception):
-    """What is wrong with a line."""
-
-
 class _Entry(NamedTuple):
     """A feature of a line: its name, how many values it has there, and how it is written."""
 
@@ -113,7 +109,7 @@ def _entries(field: bytes) -> tuple[tuple[_Entry, ...], list[bytes]]:
     def close() -> None:
         if is_dense:
             if first == len(values):
-                raise _FaultError(f"feature {name.decode()!r} has no value")
+                raise LineError(f"feature {name.decode()!r} has no value")
             found[name] = _Entry(name, len(values) - first, written, True)
 
     for token in _tokens(field):
@@ -129,15 +125,15 @@ def _entries(field: bytes) -> tuple[tuple[_Entry, ...], list[bytes]]:
                 values.append(token)
                 continue
             elif found:
-                raise _FaultError(f"{token.decode()!r} belongs to no feature; expected 'name= value' or 'name=value'")
+                raise LineError(f"{token.decode()!r} belongs to no feature; expected 'name= value' or 'name=value'")
             else:
                 name, written, is_dense = UNNAMED, b"", True
                 values.append(token)
                 continue
         elif not stem:
-            raise _FaultError(f"no name before '=' in {token.decode()!r}; expected 'name= value' or 'name=value'")
+            raise LineError(f"no name before '=' in {token.decode()!r}; expected 'name= value' or 'name=value'")
         if stem in found or (is_dense and stem == name):
-            raise _FaultError(f"feature {stem.decode()!r} occurs twice")
+            raise LineError(f"feature {stem.decode()!r} occurs twice")
         close()
         name, written, first, is_dense = stem, token[: len(stem) + 1], len(values), not value
         if value:
@@ -180,13 +176,13 @@ class _Rules:
         self._required: list[bytes] = []
 
     def read(self, fields: Sequence[bytes]) -> _Line:
-        """The hypothesis on a line, given by its fields; raises _FaultError."""
+        """The hypothesis on a line, given by its fields; raises LineError."""
         if fields == [b""]:
-            raise _FaultError(f"blank line; {EXPECTED}")
+            raise LineError(f"blank line; {EXPECTED}")
         if len(fields) > 1 and not fields[0]:
-            raise _FaultError(f"no id before the first '|||'; {EXPECTED}")
+            raise LineError(f"no id before the first '|||'; {EXPECTED}")
         if len(fields) < 3:
-            raise _FaultError(f"{counted(len(fields), 'field')}; {EXPECTED}")
+            raise LineError(f"{counted(len(fields), 'field')}; {EXPECTED}")
         entries, tokens = _entries(fields[2])
         self._check(entries)
         score = self._score(_tokens(fields[3]) if len(fields) > 3 else [])
@@ -212,29 +208,29 @@ class _Rules:
             return
         for name, count, _, is_dense in entries:
             if name not in self.widths and is_dense:
-                raise _FaultError(
+                raise LineError(
                     f"feature {name.decode()!r} is not among those of the first hypothesis ({self.origin}); "
                     "take it as 0 there with missing=0"
                 )
             if self.widths.get(name, count) != count:
-                raise _FaultError(
+                raise LineError(
                     f"feature {name.decode()!r} has {counted(count, 'value')}; expected {self.widths[name]}, as before "
                     "(missing=0 takes what is missing as 0)"
                 )
         names = {entry.name for entry in entries}
         for name in self._required:
             if name not in names:
-                raise _FaultError(f"lacks feature {name.decode()!r}; give it, or take what is missing as 0 (missing=0)")
+                raise LineError(f"lacks feature {name.decode()!r}; give it, or take what is missing as 0 (missing=0)")
 
     def _score(self, tokens: Sequence[bytes]) -> bytes | None:
         if not tokens:
             if self.has_score:
-                raise _FaultError(f"no score, unlike the first hypothesis ({self.origin}); {EXPECTED}")
+                raise LineError(f"no score, unlike the first hypothesis ({self.origin}); {EXPECTED}")
             return None
         if self.has_score is False:
-            raise _FaultError(f"a score, unlike the first hypothesis ({self.origin}); expected all or none to have one")
+            raise LineError(f"a score, unlike the first hypothesis ({self.origin}); expected all or none to have one")
         if len(tokens) > 1:
-            raise _FaultError(f"more than one number in the score field (after {tokens[0].decode()!r}); {EXPECTED}")
+            raise LineError(f"more than one number in the score field (after {tokens[0].decode()!r}); {EXPECTED}")
         return tokens[0]
 
     def _values(self, entries: Sequence[_Entry], tokens: Sequence[bytes]) -> list[float]:
@@ -252,7 +248,7 @@ class _Rules:
 def _finite(what: str, token: bytes) -> float:
     value = plain_number(token.decode())
     if value is None or not math.isfinite(value):
-        raise _FaultError(f"{what} is {shown(token.decode())}; expected a finite number")
+        raise LineError(f"{what} is {shown(token.decode())}; expected a finite number")
     return value
 
 
@@ -408,9 +404,9 @@ class MosesReader:
         fields = [field.strip(_BLANKS) for field in text.split(b"|||")]
         try:
             if not (fields[0].isdigit() or fields[0] in self._ids) and _has_no_id(fields):
-                raise _FaultError(f"text, features and score, but no id before them; {EXPECTED}")
+                raise LineError(f"text, features and score, but no id before them; {EXPECTED}")
             line = self._rules.read(fields)
-        except _FaultError as fault:
+        except LineError as fault:
             self._fault(str(fault))
             return
         kernel, state, output = self._kernel, self._state, self._output

@@ -27,7 +27,6 @@ from hulltune.formats.found_files import FoundFile, FoundFiles
 from hulltune.formats.further_features import add_builtin_features, read_column
 from hulltune.formats.jsonl import RECORDS, read_records
 from hulltune.formats.moses import MosesReader
-from hulltune.formats.nemo import read_nemo
 from hulltune.formats.packed import open_packed
 from hulltune.formats.records import Columns
 from hulltune.formats.references import ReferencesLike, as_references
@@ -35,6 +34,7 @@ from hulltune.formats.registry import SUMMED, reader
 from hulltune.formats.rows import RowCollector, Rows, to_dataset
 from hulltune.formats.streams import Problems
 from hulltune.formats.table import FRAME, is_frame, read_frame
+from hulltune.formats.toolkits import read_nemo
 from hulltune.memory import memory_left, size_text
 from hulltune.names import FOREST_FEATURES
 from hulltune.options import Reading, by_keyword
@@ -105,12 +105,9 @@ def _read(reading: Reading, source: Any) -> Dataset:
         source = source.collect()
     if is_frame(source):
         _check_for_memory(reading, "a data frame", "missing", "on_error", "add", "features", "dtype", *COLUMNS)
-        problems, collector = (
-            Problems(reading.on_error),
-            _collector(reading),
-        )
-        read_frame(source, collector, problems)
-        return _lists(reading, collector.rows(), [Provenance(FRAME, FRAME)], problems)
+        collector = _collector(reading)
+        read_frame(source, collector)
+        return _collected(reading, collector, FRAME)
     if isinstance(source, (str, os.PathLike)):
         source = [source]
     items = list(source) if isinstance(source, Iterable) else [source]
@@ -121,16 +118,18 @@ def _read(reading: Reading, source: Any) -> Dataset:
         return _from_memory(reading, items)
     if isinstance(first, Mapping):
         _check_for_memory(reading, "records", "missing", "on_error", "add", "features", "dtype", *COLUMNS)
-        problems, collector = (
-            Problems(reading.on_error),
-            _collector(reading),
-        )
-        read_records(items, collector, problems)
-        return _lists(reading, collector.rows(), [Provenance(RECORDS, RECORDS)], problems)
+        collector = _collector(reading)
+        read_records(items, collector)
+        return _collected(reading, collector, RECORDS)
     for item in items:
         if not isinstance(item, (str, os.PathLike)):
             raise InputError(f"paths: got {item!r}; expected the name of a file, or a data frame")
     return _read_parts(reading, [Part(tuple(items))])
+
+
+def _collected(reading: Reading, collector: RowCollector, what: str) -> Dataset:
+    """The dataset of hypotheses that came from memory."""
+    return _lists(reading, collector.rows(), [Provenance(what, what)], collector.problems)
 
 
 def _from_memory(reading: Reading, source: Any) -> Dataset:
@@ -175,8 +174,8 @@ def _read_lists(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
                 raise OptionError(option, f"is for tables and JSON lines, and this is {file.format}; leave it out")
     if any(file.format == "packed" for file in files):
         return add_builtin_features(_without_ignored(reading, _open_packed(reading, files)), reading.features)
-    problems = Problems(reading.on_error)
-    return _lists(reading, _rows(reading, files, problems), provenance, problems)
+    rows, problems = _rows(reading, files)
+    return _lists(reading, rows, provenance, problems)
 
 
 def _lists(reading: Reading, rows: Rows, provenance: Sequence[Provenance], problems: Problems) -> Dataset:
@@ -189,7 +188,7 @@ def _lists(reading: Reading, rows: Rows, provenance: Sequence[Provenance], probl
             else ""
         )
         raise InputError(f"{where}: no candidate lists{skipped}")
-    columns = [read_column(path, name, rows) for path, name in reading.add]
+    columns = [(name, read_column(path, name, rows)) for path, name in reading.add]
     dtype = np.dtype(reading.dtype)
     lists = to_dataset(rows, columns=columns, dtype=dtype, skipped=problems.skipped, provenance=provenance)
     if not all(origin.format in (*WITH_COLUMNS, FRAME, RECORDS) for origin in provenance):
@@ -220,28 +219,29 @@ def _open_packed(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
     return lists
 
 
-def _rows(reading: Reading, files: Sequence[FoundFile], problems: Problems) -> Rows:
-    """The rows of all files. The kernel reads Moses lists; other formats go through one collector."""
+def _rows(reading: Reading, files: Sequence[FoundFile]) -> tuple[Rows, Problems]:
+    """The rows of all files, and their faults. The kernel reads Moses lists; other formats go through one collector."""
     formats = {file.format for file in files}
     if "moses" in formats and len(formats) > 1:
         raise InputError(f"the files are in different formats ({', '.join(sorted(formats))})")
     if "moses" in formats:
+        problems = Problems(reading.on_error)
         moses = MosesReader(problems=problems, missing=reading.missing, dtype=np.dtype(reading.dtype))
         for file in files:
             moses.first = file.first
             moses.read(file.source)
-        return moses.rows()
+        return moses.rows(), problems
     collector = _collector(reading)
     for first, part in groupby(files, key=lambda file: file.first):
         collector.first = first
         some = list(part)
         beams = [file.source for file in some if file.format == "nemo"]
         if beams:  # the manifest among them tells of the tables
-            read_nemo(beams, collector, problems)
+            read_nemo(beams, collector)
         for file in some:
             if file.format != "nemo":
-                reader(file.format)(file.source, collector, problems)
-    return collector.rows()
+                reader(file.format)(file.source, collector)
+    return collector.rows(), collector.problems
 
 
 # Forests, and lists among them.
@@ -383,7 +383,7 @@ def _columns(reading: Reading) -> Columns:
 
 def _collector(reading: Reading) -> RowCollector:
     """A collector of hypotheses for readers of lists."""
-    return RowCollector(missing=reading.missing, columns=_columns(reading))
+    return RowCollector(Problems(reading.on_error), missing=reading.missing, columns=_columns(reading))
 
 
 def _forest_options(reading: Reading) -> ForestOptions:

@@ -19,7 +19,7 @@ from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.numbers import json_id, plain_number, shown
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import Problems
+from hulltune.formats.streams import LineError
 from hulltune.wording import counted
 
 REFERENCE = re.compile(r"refs?|ref_[0-9]+", flags=re.ASCII)
@@ -97,8 +97,8 @@ class _Row:
     score: float | None = None
     source: str | None = None
     references: list[str] | None = None
-    texts: Sequence[Any] | None = None
-    """The texts of all candidates, where a row has them as a list."""
+    has_texts: bool = False
+    """Whether the row has the texts of all candidates, as a list."""
 
 
 class RecordReader:
@@ -109,8 +109,8 @@ class RecordReader:
     further lists, of as many values, are their features. Faults are reported by the number of the record.
     """
 
-    def __init__(self, where: str, collector: RowCollector, problems: Problems, *, what: str = "key") -> None:
-        self._where, self._collector, self._problems, self._what = where, collector, problems, what
+    def __init__(self, where: str, collector: RowCollector, *, what: str = "key") -> None:
+        self._where, self._collector, self._what = where, collector, what
         self._columns = collector.columns
         self._id, self._text = self._columns.id or "id", self._columns.text or "text"
         self._roles: dict[str, str] = {}
@@ -131,13 +131,11 @@ class RecordReader:
 
     def take_row(self, line: int, row: Sequence[Any]) -> None:
         """Take a row of strings or of typed values."""
-        if len(row) != len(self._header):
-            self._collector.skip_one()
-            what = "blank line" if not row else f"{len(row)} cells"
-            reason: str | None = f"{what}; expected {len(self._header)}, as in the header"
+        if len(row) == len(self._header):
+            self._flat(line, list(zip(self._header, row, strict=True)))
         else:
-            reason = self._flat(list(zip(self._header, row, strict=True)))
-        self._report(line, reason)
+            what = "blank line" if not row else f"{len(row)} cells"
+            self._collector.fault(self._where, line, f"{what}; expected {len(self._header)}, as in the header")
 
     def take_rows(self, rows: Iterable[Sequence[Any]]) -> None:
         """Take typed rows; for messages they count as lines after a header."""
@@ -152,7 +150,7 @@ class RecordReader:
             self._is_flat = "candidates" not in record and self._text in record
         if self._is_flat:
             self._names.update(dict.fromkeys(map(str, record)))
-            self._report(line, self._flat([(str(name), value) for name, value in record.items()]))
+            self._flat(line, [(str(name), value) for name, value in record.items()])
         else:
             self._nested(line, place, record)
 
@@ -163,68 +161,70 @@ class RecordReader:
         elif self._names:
             self._columns.check_patterns(self._where, list(self._names))
 
-    def _report(self, line: int, reason: str | None) -> None:
-        if reason is not None:
-            self._problems.report(self._where, line, reason)
-
-    def _declare(self, row: _Row) -> str | None:
-        """Mention the sentence of a row; returns the reason if it contradicts another row."""
-        assert row.sentence is not None
-        references = None if row.references is None else tuple(row.references)
-        return self._collector.declare(row.sentence, references=references, source=row.source)
-
     # Flat records.
 
-    def _flat(self, items: Sequence[tuple[str, Any]]) -> str | None:
-        """Take a row of names and values; returns the reason if it is skipped."""
-        row, reason = self._parts(items)
-        if row.texts is not None:
-            return self._each(row, items)
-        if reason is None and not len(self._collector) and not self._collector.fills_missing:
-            # The header names all features of a table, so that the first row cannot make one disappear by lacking it.
-            features = (name for name in self._header if self._roles[name] == "feature")
-            lacking = next((name for name in features if name not in row.features), None)
-            if lacking is not None:
-                reason = f"lacks feature {lacking!r}; give it, or take what is missing as 0 (missing=0)"
-        reason = reason or self._declare(row)
-        if reason is not None:
-            self._collector.skip_one()
-            return reason
+    def _flat(self, line: int, items: Sequence[tuple[str, Any]]) -> None:
+        """Take a row of names and values, or report its fault."""
+        try:
+            row = self._parts(items)
+            if not row.has_texts:
+                self._add(row)
+                return
+        except LineError as fault:
+            if not any(_are_several(value) for name, value in items if self._role(name) == "text"):
+                self._collector.fault(self._where, line, fault)
+                return
+        self._each(line, items)
+
+    def _add(self, row: _Row) -> None:
+        """Take the candidate of a row."""
+        for role, found in (("id", row.sentence), ("text", row.text)):
+            if found is None:
+                raise LineError(f"no {getattr(self._columns, role) or role!r}; expected an id and a text")
         assert row.sentence is not None
         assert row.text is not None
-        return self._collector.add(row.sentence, row.text, row.features, row.score)
+        if not len(self._collector):
+            # The header names all features of a table, so that the first row cannot make one disappear by lacking it.
+            self._collector.check_complete(row.features, [n for n in self._header if self._role(n) == "feature"])
+        self._declare(row)
+        self._collector.add(row.sentence, row.text, row.features, row.score)
 
-    def _each(self, row: _Row, items: Sequence[tuple[str, Any]]) -> str | None:
-        """Take the candidates of a row that has lists; returns the first reason if some are skipped."""
-        assert row.texts is not None
-        count = len(row.texts)
-        for name, value in items:
-            if _is_list(value) and self._roles[name] in ("feature", "score") and len(value) != count:
-                self._collector.skip_many()
-                return f"{self._what} {name!r} has {len(value)} values for {counted(count, 'text')}; expected as many"
-        if row.sentence is None:
-            self._collector.skip_many()
-            return "no id, or none that can be one; expected a name or a number"
-        if not count:
-            return self._declare(row)
-        apart = [
-            (name, value, _is_list(value) and self._roles[name] in ("feature", "score", "text"))
-            for name, value in items
-        ]
-        reasons = [
-            self._flat([(name, value[place] if listed else value) for name, value, listed in apart])
-            for place in range(count)
-        ]
-        return next(filter(None, reasons), None)
+    def _declare(self, row: _Row) -> None:
+        """Mention the sentence of a row."""
+        assert row.sentence is not None
+        references = None if row.references is None else tuple(row.references)
+        self._collector.declare(row.sentence, references=references, source=row.source)
 
-    def _parts(self, items: Iterable[tuple[str, Any]]) -> tuple[_Row, str | None]:
+    def _each(self, line: int, items: Sequence[tuple[str, Any]]) -> None:
+        """Take the candidates of a row that has lists, as many as it has texts."""
+        listed = {name for name, value in items if _is_list(value) and self._role(name) in ("feature", "score", "text")}
+        texts = next(value for name, value in items if self._role(name) == "text")
+        try:
+            for name, value in items:
+                if name in listed and len(value) != len(texts):
+                    told = f"{len(value)} values for {counted(len(texts), 'text')}"
+                    raise LineError(f"{self._what} {name!r} has {told}; expected as many")
+            row = self._parts([item for item in items if self._role(item[0]) in ("id", "ref", "source")])
+            if row.sentence is None:
+                raise LineError(f"no {self._id!r}; expected an id and a text")
+            self._declare(row)
+        except LineError as fault:
+            self._collector.fault(self._where, line, fault, lost=None)
+            return
+        for place in range(len(texts)):
+            self._flat(line, [(name, value[place] if name in listed else value) for name, value in items])
+
+    def _role(self, name: str) -> str:
+        role = self._roles.get(name)
+        if role is None:
+            role = self._roles[name] = self._columns.role(name)
+        return role
+
+    def _parts(self, items: Iterable[tuple[str, Any]]) -> _Row:
         row = _Row(features={})
         features, roles = row.features, self._roles
-        reason = None
         for name, value in items:
-            role = roles.get(name)
-            if role is None:
-                role = roles[name] = self._columns.role(name)
+            role = roles.get(name) or self._role(name)
             if role == "feature":  # most cells: a third of the time is calls otherwise
                 number = plain_number(value) if type(value) is str else value if type(value) is float else None
                 if number is not None:
@@ -235,26 +235,21 @@ class RecordReader:
                 continue
             elif role == "ignored":
                 continue
-            fault = self._cell(row, role, name, value)
-            reason = reason or fault
-        if reason is None:
-            for role, found in (("id", row.sentence), ("text", row.text)):
-                if found is None:
-                    reason = f"no {getattr(self._columns, role) or role!r}; expected an id and a text"
-        return row, reason
+            self._cell(row, role, name, value)
+        return row
 
-    def _cell(self, row: _Row, role: str, name: str, value: Any) -> str | None:
-        """Take the value of a column with this role; returns the reason if it cannot be one."""
+    def _cell(self, row: _Row, role: str, name: str, value: Any) -> None:
+        """Take the value of a column with this role."""
         if role == "feature" and isinstance(value, Mapping) and name == FEATURES:
-            faults = [self._cell(row, role, str(each), number) for each, number in value.items()]
-            return next(filter(None, faults), None)
-        if role in ("feature", "score"):
+            for each, number in value.items():
+                self._cell(row, role, str(each), number)
+        elif role in ("feature", "score"):
             if role == "feature" and (value is None or (isinstance(value, str) and not value.strip())):
-                return None  # missing: the collector decides whether it is 0 or a fault
+                return  # missing: the collector decides whether it is 0 or a fault
             number = cell_number(value)
             if number is None:
                 hint = "" if role == "score" else f"; if it is no feature, leave it out with --ignore {name} (ignore)"
-                return f"{self._what} {name!r} is {shown(value)}; expected a finite number{hint}"
+                raise LineError(f"{self._what} {name!r} is {shown(value)}; expected a finite number{hint}")
             if role == "score":
                 row.score = number
             else:
@@ -262,131 +257,117 @@ class RecordReader:
         elif role == "id":
             row.sentence = json_id(value)
             if row.sentence is None:
-                return f"id is {shown(value)}; expected a name or a number"
+                raise LineError(f"id is {shown(value)}; expected a name or a number")
         elif role == "text":
             row.text = cell_text(value)
-            if _is_list(value) and not any(map(_is_list, value)):
-                row.texts = value
-            elif row.text is None:
-                return f"text is {shown(value)}; expected a string"
+            row.has_texts = _are_several(value)
+            if row.text is None and not row.has_texts:
+                raise LineError(f"text is {shown(value)}; expected a string")
         else:
             texts = [text for text in (value if _is_list(value) else [value]) if not _is_nothing(text)]
             found = [text for text in map(cell_text, texts) if text is not None]
             if len(found) < len(texts):  # a reference that is left out in silence would change all scores
-                return f"{self._what} {name!r} is {shown(value)}; expected a string or a list of strings"
+                raise LineError(f"{self._what} {name!r} is {shown(value)}; expected a string or a list of strings")
             if role == "source":
                 row.source = " ".join(found) if found else None
             else:
                 row.references = [*(row.references or ()), *found]
-        return None
 
     # Records with candidates.
 
     def _nested(self, line: int, place: int, record: Mapping[str, Any]) -> None:
         """Take a sentence and its candidates, each of which may be at fault."""
-        reason = self._record_fault(record)
-        has_id = self._id in record
+        try:
+            sentence = self._sentence(place, record)
+        except LineError as fault:
+            self._collector.fault(self._where, line, fault, lost=None)
+            return
+        for rank, candidate in enumerate(record["candidates"]):
+            try:
+                self._candidate(candidate, sentence)
+            except LineError as fault:
+                self._collector.fault(self._where, line, f"candidate {rank}: {fault}")
+            else:
+                if self._columns.ignore:
+                    self._names.update(dict.fromkeys((*record, *candidate, *candidate.get(FEATURES, ()))))
+
+    def _sentence(self, place: int, record: Mapping[str, Any]) -> SentenceId:
+        """The id of a record, whose sentence is mentioned with its references and its source."""
+        name, source, has_id = self._id, record.get(self._columns.source or "source"), self._id in record
         if self._has_ids is None:
             self._has_ids = has_id
-        elif reason is None and self._has_ids != has_id:
-            reason = f"{'no' if self._has_ids else 'an'} id, unlike those before; expected all or none to have one"
-        sentence = json_id(record[self._id]) if reason is None and has_id else place
-        if reason is None:
-            assert sentence is not None
-            if record.get("sparse"):
-                self._collector.fill_missing()
-            references, source = self._references(record), record.get(self._columns.source or "source")
-            reason = self._collector.declare(sentence, references=references, source=source)
-        if reason is not None:
-            self._collector.skip_many()
-            self._report(line, reason)
-            return
-        assert sentence is not None
-        for rank, candidate in enumerate(record["candidates"]):
-            reason = self._candidate(candidate, sentence)
-            if reason is not None:
-                self._report(line, f"candidate {rank}: {reason}")
-            elif self._columns.ignore:
-                self._names.update(dict.fromkeys((*record, *candidate, *candidate.get(FEATURES, ()))))
-
-    def _references(self, record: Mapping[str, Any]) -> tuple[str, ...] | None:
-        """The references of a record: its "refs", or the texts and lists of texts in the columns that are named."""
-        if not self._columns.ref:
-            return None if record.get("refs") is None else tuple(record["refs"])
-        texts: list[str] = []
-        for name, value in record.items():
-            if self._columns.role(name) == "ref" and value is not None:
-                texts += [value] if isinstance(value, str) else value
-        return tuple(texts)
-
-    def _candidate(self, candidate: Any, sentence: SentenceId) -> str | None:
-        """Take a candidate; returns the reason if it is skipped."""
-        reason = _candidate_fault(candidate, self._text)
-        if reason is not None:
-            self._collector.skip_one()
-            return reason
-        columns = self._columns
-        given = candidate.get(FEATURES, {}).items()
-        features = {name: float(value) for name, value in given if not columns.ignores(name)}
-        score = candidate.get("score")
-        qualities = {}
-        for name, value in candidate.items():
-            number = cell_number(value) if not isinstance(value, (str, Mapping)) else None
-            if number is not None and math.isfinite(number) and columns.role(name) == "feature":
-                qualities[name] = number
-        score = None if score is None else float(score)
-        return self._collector.add(sentence, candidate[self._text], features, score, qualities)
-
-    def _record_fault(self, record: Mapping[str, Any]) -> str | None:
-        """The fault of a record, its candidates apart, or None."""
-        columns, name, source = self._columns, self._id, self._columns.source or "source"
         if not isinstance(record.get("candidates"), list):
-            return (
+            raise LineError(
                 f'"candidates" is {shown(record.get("candidates"))}; expected a list of objects, or a candidate a line '
                 f'with "{name}" and "{self._text}" (other keys: --id-column, --text-column)'
             )
-        if name in record and json_id(record[name]) is None:
-            return f'"{name}" is {shown(record[name])}; expected a name or a number'
-        if columns.id is not None and name not in record:
-            return f'no "{name}"; expected the id'
-        references = record.get("refs")
-        if not columns.ref and not (references is None or _are_texts(references)):
-            return f'"refs" is {shown(references)}; expected a list of strings'
-        for key, value in record.items() if columns.ref else ():
-            if columns.role(key) == "ref" and not (value is None or isinstance(value, str) or _are_texts(value)):
-                return f'"{key}" is {shown(value)}; expected a string or a list of strings'
+        sentence = json_id(record[name]) if has_id else place
+        if sentence is None:
+            raise LineError(f'"{name}" is {shown(record[name])}; expected a name or a number')
+        if self._columns.id is not None and not has_id:
+            raise LineError(f'no "{name}"; expected the id')
+        if self._has_ids != has_id:
+            which = "no" if self._has_ids else "an"
+            raise LineError(f"{which} id, unlike those before; expected all or none to have one")
         if not isinstance(record.get("sparse", False), bool):
-            return f'"sparse" is {shown(record["sparse"])}; expected true or false'
-        if not isinstance(record.get(source, ""), (str, type(None))):
-            return f'"{source}" is {shown(record[source])}; expected a string'
-        return None
+            raise LineError(f'"sparse" is {shown(record["sparse"])}; expected true or false')
+        if not isinstance(source, (str, type(None))):
+            raise LineError(f'"{self._columns.source or "source"}" is {shown(source)}; expected a string')
+        references = self._references(record)
+        if record.get("sparse"):
+            self._collector.fill_missing()
+        self._collector.declare(sentence, references=references, source=source)
+        return sentence
 
+    def _references(self, record: Mapping[str, Any]) -> tuple[str, ...] | None:
+        """The references of a record: its "refs", or the texts and lists of texts in the columns that are named."""
+        given = {name: value for name, value in record.items() if value is not None and self._role(name) == "ref"}
+        if not self._columns.ref:
+            given = {name: value for name, value in given.items() if name == "refs"}
+        texts: list[str] = []
+        for name, value in given.items():
+            if isinstance(value, str) and self._columns.ref:
+                texts.append(value)
+            elif isinstance(value, list) and all(isinstance(text, str) for text in value):
+                texts += value
+            else:
+                raise LineError(f'"{name}" is {shown(value)}; expected a string or a list of strings')
+        return tuple(texts) if given or self._columns.ref else None
 
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
-def _candidate_fault(candidate: Any, text: str) -> str | None:
-    """The fault of a candidate, or None."""
-    if not isinstance(candidate, dict):
-        return f'got {shown(candidate)}; expected an object with "{text}" and "features"'
-    if not isinstance(candidate.get(text), str):
-        return f'"{text}" is {shown(candidate.get(text))}; expected a string'
-    features = candidate.get(FEATURES, {})
-    if not isinstance(features, dict):
-        return f'"features" is {shown(features)}; expected an object of names and numbers'
-    for name, value in features.items():
-        if not isinstance(name, str):  # JSON has none such, but records in memory may
-            return f"{shown(name)} is no name of a feature; expected a string"
-        if as_number(value) is None:
-            return f"feature {name!r} is {shown(value)}; expected a finite number"
-    if candidate.get("score") is not None and as_number(candidate["score"]) is None:
-        return f"the score is {shown(candidate['score'])}; expected a finite number"
-    return None
+    def _candidate(self, candidate: Any, sentence: SentenceId) -> None:
+        """Take a candidate."""
+        if not isinstance(candidate, dict):
+            raise LineError(f'got {shown(candidate)}; expected an object with "{self._text}" and "features"')
+        text, given, score = candidate.get(self._text), candidate.get(FEATURES, {}), candidate.get("score")
+        if not isinstance(text, str):
+            raise LineError(f'"{self._text}" is {shown(text)}; expected a string')
+        if not isinstance(given, dict):
+            raise LineError(f'"features" is {shown(given)}; expected an object of names and numbers')
+        features, qualities = {}, {}
+        for name, value in given.items():
+            if not isinstance(name, str):  # JSON has none such, but records in memory may
+                raise LineError(f"{shown(name)} is no name of a feature; expected a string")
+            number = as_number(value)
+            if number is None:
+                raise LineError(f"feature {name!r} is {shown(value)}; expected a finite number")
+            if not self._columns.ignores(name):
+                features[name] = number
+        if score is not None and as_number(score) is None:
+            raise LineError(f"the score is {shown(score)}; expected a finite number")
+        for name, value in candidate.items():
+            number = cell_number(value) if not isinstance(value, (str, Mapping)) else None
+            if number is not None and math.isfinite(number) and self._role(name) == "feature":
+                qualities[name] = number
+        self._collector.add(sentence, text, features, None if score is None else float(score), qualities)
 
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, (list, tuple, np.ndarray))
+
+
+def _are_several(value: Any) -> bool:
+    """Whether a value is the texts of several candidates, rather than one or nothing that could be one."""
+    return _is_list(value) and not any(map(_is_list, value))
 
 
 def _is_nothing(value: Any) -> bool:

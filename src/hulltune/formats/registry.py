@@ -26,7 +26,7 @@ ENOUGH = 1 << 13
 class Format(NamedTuple):
     """A format and its parts, each as "module.function" of this room, or "" where there is none.
 
-    A reader of lists takes a file, a RowCollector and Problems; a reader of forests takes a file, ForestOptions and a
+    A reader of lists takes a file and a RowCollector; a reader of forests takes a file, ForestOptions and a
     Vocabulary. A recogniser takes the first bytes of a file. A writer takes a file and NamedForests, or a Dataset of
     lists. "packed", "moses" and "nemo" are read in ways of their own (see read.py).
     """
@@ -53,12 +53,12 @@ _FORMATS = {
     "forest": Format(True, "forest_text.looks_like", "forest_text.read_forest_text", "forest_text.write_forest_text"),
     "openfst-text": Format(True, "openfst.looks_like_text", "openfst.read_openfst_text", "openfst.write_openfst_text"),
     "moses": Format(False, "moses.looks_like", "", "moses.write_moses", ".moses"),
-    "fairseq": Format(False, "fairseq.looks_like", "fairseq.read_fairseq"),
+    "fairseq": Format(False, "toolkits.looks_like_fairseq", "toolkits.read_fairseq"),
     "tsv": Format(False, "table.looks_like_tsv", "table.read_tsv", "", ".tsv"),
     "csv": Format(False, "table.looks_like_csv", "table.read_csv", "", ".csv"),
-    "nemo": Format(False, "nemo.looks_like"),
+    "nemo": Format(False, "toolkits.looks_like_nemo"),
     "srilm": Format(False, "srilm.looks_like", "srilm.read_srilm"),
-    "sockeye": Format(False, "sockeye.looks_like", "sockeye.read_sockeye"),
+    "sockeye": Format(False, "toolkits.looks_like_sockeye", "toolkits.read_sockeye"),
     "jsonl": Format(False, "jsonl.looks_like", "jsonl.read_jsonl", "jsonl.write_jsonl", ".jsonl"),
     "score-folder": Format(False, "", "score_folder.read_score_folder"),
 }

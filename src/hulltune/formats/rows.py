@@ -16,6 +16,7 @@ from hulltune.data.features import DenseFeatures, Features, SparseFeatures, as_s
 from hulltune.data.lists import list_corpus, places_in_lists
 from hulltune.errors import InputError
 from hulltune.formats.numbers import LONE_SURROGATE, is_text
+from hulltune.formats.streams import LineError, Problems
 from hulltune.memory import check_memory
 
 if TYPE_CHECKING:
@@ -52,30 +53,23 @@ class Rows:
     """Numbers of hypotheses that are no features, NaN where one has none. Hypotheses that differ in one are two."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """A further feature, in file order."""
-
-    name: str
-    values: Floats
-
-
 def to_dataset(
     rows: Rows,
     *,
-    columns: Sequence[Column] = (),
+    columns: Sequence[tuple[str, Floats]] = (),
     dtype: Any = np.float64,
     skipped: Iterable[Skipped] = (),
     provenance: Iterable[Provenance] = (),
 ) -> Dataset:
     """The dataset of rows, grouped by sentence, without duplicates. O(rows); a matrix of features is never copied.
 
-    Features are stored as features.stays_dense says.
+    ``columns`` are further features, each with a name and a value a row. Features are stored as features.stays_dense
+    says.
     """
     from hulltune.kernels.outputs import texts
 
     count, width = len(rows.keys), len(rows.feature_names) + len(columns)
-    names = (*rows.feature_names, *(column.name for column in columns))
+    names, values_of = (*rows.feature_names, *(name for name, _ in columns)), [values for _, values in columns]
     check_new_names((), rows.feature_names)
     check_new_names(rows.feature_names, names[len(rows.feature_names) :])
     ids, sentence = _order_sentences(rows.ids, rows.keys)
@@ -87,9 +81,9 @@ def to_dataset(
 
     features: Features
     if stays_dense(width, count, rows.filled + count * len(columns)):
-        features = _matrix(rows, columns, (count, width), dtype, destination)
+        features = _matrix(rows, values_of, (count, width), dtype, destination)
     else:
-        features = _sparse_rows(rows, columns, dtype, None if in_order else order)
+        features = _sparse_rows(rows, values_of, dtype, None if in_order else order)
     _check_range(features, names)
     text = rows.text
     text_offsets = _offsets(rows.text_lengths)
@@ -149,7 +143,7 @@ def written_features(lists: Dataset) -> Iterator[dict[str, float]]:
 
 
 def _matrix(
-    rows: Rows, columns: Sequence[Column], shape: tuple[int, int], dtype: Any, destination: Int64s
+    rows: Rows, columns: Sequence[Floats], shape: tuple[int, int], dtype: Any, destination: Int64s
 ) -> DenseFeatures:
     # The values move from where they were read to the matrix, piece by piece.
     needed = (shape[0] * shape[1] - rows.filled) * np.dtype(dtype).itemsize
@@ -158,17 +152,17 @@ def _matrix(
     matrix = np.zeros(shape, dtype=dtype, order="F")
     rows.fill(matrix, destination)
     for number, column in enumerate(columns, start=len(rows.feature_names)):
-        matrix[destination, number] = column.values
+        matrix[destination, number] = column
     return DenseFeatures(matrix)
 
 
-def _sparse_rows(rows: Rows, columns: Sequence[Column], dtype: Any, order: Int64s | None) -> SparseFeatures:
+def _sparse_rows(rows: Rows, columns: Sequence[Floats], dtype: Any, order: Int64s | None) -> SparseFeatures:
     """The features as tidy sparse rows; row r is row ``order[r]`` of the file."""
     from hulltune.kernels.lists.features import tidy_rows
 
     found = rows.as_rows(dtype)
     if columns:
-        found = as_sparse(with_columns(found, [column.values.astype(dtype) for column in columns]))
+        found = as_sparse(with_columns(found, [column.astype(dtype) for column in columns]))
     if order is not None:
         found = found.take(order)
     _, offsets = tidy_rows(found.offsets, found.columns, found.values)
@@ -267,11 +261,17 @@ def _finite(column: NDArray[Any]) -> bool:
 
 
 class RowCollector:
-    """A collector of hypotheses, one by one, for the formats that are read in Python."""
+    """A collector of hypotheses, one by one, for the formats that are read in Python.
 
-    def __init__(self, *, missing: float | None = None, columns: Columns | None = None) -> None:
+    What cannot be taken raises LineError, which the reader of the line gives to ``fault``.
+    """
+
+    def __init__(
+        self, problems: Problems | None = None, *, missing: float | None = None, columns: Columns | None = None
+    ) -> None:
         from hulltune.formats.records import Columns
 
+        self.problems = problems or Problems()
         self.columns = columns or Columns()
         self.first = 0
         """The sentence that further hypotheses and mentions count from: sentence n of theirs is ``first + n``."""
@@ -296,29 +296,31 @@ class RowCollector:
     def __len__(self) -> int:
         return len(self._keys)
 
-    @property
-    def fills_missing(self) -> bool:
-        """Whether a feature left out is 0; otherwise it is a fault."""
-        return self._missing is not None
-
     def fill_missing(self) -> None:
         """Take features that further hypotheses leave out as 0."""
         self._missing = 0.0
 
+    def fault(self, file: str, line: int, reason: LineError | str, *, lost: int | None = 1) -> None:
+        """Report a line at fault, by which so many hypotheses are lost; None if nobody can tell how many."""
+        if lost is None:
+            self._gaps_known = False
+        for _ in range(lost or 0):
+            self._gaps.append(len(self._keys) + len(self._gaps))
+        self.problems.report(file, line, str(reason))
+
     def declare(
         self, sentence: SentenceId, *, references: tuple[str, ...] | None = None, source: str | None = None
-    ) -> str | None:
-        """Mention a sentence, which may have no hypotheses; returns the reason if it contradicts an earlier mention."""
+    ) -> None:
+        """Mention a sentence, which may have no hypotheses; LineError if it contradicts an earlier mention."""
         if not all(is_text(text) for text in (*(references or ()), source or "")):
-            return LONE_SURROGATE
+            raise LineError(LONE_SURROGATE)
         if self.first and isinstance(sentence, int):
             sentence += self.first
         self._numbers.setdefault(sentence, len(self._numbers))
         if references is not None and self._references.setdefault(sentence, references) != references:
-            return f"sentence {sentence!r} has other references than before"
+            raise LineError(f"sentence {sentence!r} has other references than before")
         if source is not None and self._sources.setdefault(sentence, source) != source:
-            return f"sentence {sentence!r} has another source than before"
-        return None
+            raise LineError(f"sentence {sentence!r} has another source than before")
 
     def add(
         self,
@@ -327,12 +329,11 @@ class RowCollector:
         features: Mapping[str, float],
         score: float | None = None,
         qualities: Mapping[str, float] | None = None,
-    ) -> str | None:
-        """Take a hypothesis; returns the reason if it is at fault and skipped. ``qualities`` are no features."""
-        reason = self._check(features, score) if is_text(text) else LONE_SURROGATE
-        if reason is not None:
-            self.skip_one()
-            return reason
+    ) -> None:
+        """Take a hypothesis; LineError if it is at fault. ``qualities`` are no features."""
+        if not is_text(text):
+            raise LineError(LONE_SURROGATE)
+        self._check(features, score)
         if self.first and isinstance(sentence, int):
             sentence += self.first
         self._numbers.setdefault(sentence, len(self._numbers))
@@ -351,35 +352,32 @@ class RowCollector:
             self._scores.append(score)
         for name, value in (qualities or {}).items():
             self._qualities.setdefault(name, {})[len(self._keys) - 1] = value
-        return None
 
-    def _check(self, features: Mapping[str, float], score: float | None) -> str | None:
+    def _check(self, features: Mapping[str, float], score: float | None) -> None:
         for name, value in features.items():
             if not -np.inf < value < np.inf:
-                return f"feature {name!r} is {value}; expected a finite number"
+                raise LineError(f"feature {name!r} is {value}; expected a finite number")
             if name not in self._columns and not is_text(name):
-                return LONE_SURROGATE
+                raise LineError(LONE_SURROGATE)
         if score is not None and not -np.inf < score < np.inf:
-            return f"the score is {score}; expected a finite number"
+            raise LineError(f"the score is {score}; expected a finite number")
         if not len(self._keys):
-            return None
+            return
         if (score is not None) != (len(self._scores) > 0):
-            return f"{'a' if score is not None else 'no'} score, unlike the hypotheses before; expected all or none"
+            which = "a" if score is not None else "no"
+            raise LineError(f"{which} score, unlike the hypotheses before; expected all or none")
         if self._missing is None and features.keys() != self._columns.keys():
-            lacking = [name for name in self._columns if name not in features]
-            if lacking:
-                return f"lacks feature {lacking[0]!r}; give it, or take what is missing as 0 (missing=0)"
+            self.check_complete(features, self._columns)
             extra = next(name for name in features if name not in self._columns)
-            return f"feature {extra!r} is not among those of the first hypothesis; take it as 0 there with missing=0"
-        return None
+            raise LineError(
+                f"feature {extra!r} is not among those of the first hypothesis; take it as 0 there with missing=0"
+            )
 
-    def skip_one(self) -> None:
-        """Count a hypothesis of the file that is left out."""
-        self._gaps.append(len(self._keys) + len(self._gaps))
-
-    def skip_many(self) -> None:
-        """Note that an unknown number of hypotheses of the file is left out."""
-        self._gaps_known = False
+    def check_complete(self, features: Mapping[str, float], names: Iterable[str]) -> None:
+        """Refuse a hypothesis that lacks one of these features, unless what is missing is 0."""
+        lacking = next((name for name in names if name not in features), None) if self._missing is None else None
+        if lacking is not None:
+            raise LineError(f"lacks feature {lacking!r}; give it, or take what is missing as 0 (missing=0)")
 
     def rows(self) -> Rows:
         """All hypotheses collected."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from hulltune.formats.numbers import plain_number, sentence_id, shown
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import (
     BYTE_ORDER_MARK,
+    LineError,
     Problems,
     head,
     not_utf8,
@@ -35,14 +37,14 @@ TENSOR = re.compile(r"tensor\(([^,)]*)(,.*)?\)", flags=re.DOTALL)
 NO_SCORES = re.compile(r"token|token_int|text_nospecial|encoder_interctc_layer.*|.*\.trn|.*\.md|.*\.log|.*\.ya?ml")
 
 
-def read_score_folder(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
+def read_score_folder(path: str | os.PathLike[str], collector: RowCollector) -> None:
     """Take all hypotheses of a directory."""
     folder = Path(path)
     if not folder.is_dir():
         raise InputError(f"{folder}: not a directory; expected one with a file per score")
     ranked = sorted((int(match[1]), entry) for entry in folder.iterdir() if (match := NBEST.fullmatch(entry.name)))
     if ranked:
-        _read_espnet([entry for _, entry in ranked], collector, problems)
+        _read_espnet([entry for _, entry in ranked], collector)
         return
     files = {
         without_suffix(file).stem: file
@@ -50,9 +52,9 @@ def read_score_folder(path: str | os.PathLike[str], collector: RowCollector, pro
         if file.is_file() and not file.name.startswith(".") and not NO_SCORES.fullmatch(without_suffix(file).name)
     }
     if "text" in files:
-        _read_plain(files, collector, problems)
+        _read_plain(files, collector)
     elif files and all(head(file).lstrip().startswith(b"{") for file in files.values()):
-        _read_returnn(files, collector, problems)
+        _read_returnn(files, collector)
     else:
         raise InputError(
             f"{folder}: expected folders 1best_recog, 2best_recog, … (ESPnet), or a file 'text' and a file per score, "
@@ -60,39 +62,40 @@ def read_score_folder(path: str | os.PathLike[str], collector: RowCollector, pro
         )
 
 
-def _read_espnet(folders: list[Path], collector: RowCollector, problems: Problems) -> None:
-    known: set[str] | None = None
+def _read_espnet(folders: list[Path], collector: RowCollector) -> None:
     for folder in folders:
-        texts = _keyed(folder / "text", problems)
+        texts = _keyed(folder / "text", collector)
         scores = {
-            file.name: _keyed(file, problems)
+            file.name: _keyed(file, collector)
             for file in sorted(folder.iterdir())
             if file.is_file() and file.name != "text" and not NO_SCORES.fullmatch(file.name)
         }
-        known = known or set(texts)
         for name, column in scores.items():
-            if not column.keys() <= texts.keys():
-                stray = next(key for key in column if key not in texts)
-                line, _ = column[stray]
-                collector.skip_many()
-                problems.report(os.fspath(folder / name), line, f"utterance {stray!r} is not in {folder / 'text'}")
+            for key, (line, _) in column.items():
+                if key not in texts:
+                    reason = f"utterance {key!r} is not in {folder / 'text'}"
+                    collector.fault(os.fspath(folder / name), line, reason, lost=None)
         for key, (line, text) in texts.items():
-            sentence = sentence_id(key)
-            features: dict[str, float] = {}
-            reason = None
-            for name, column in scores.items():
-                value = plain_number(_without_tensor(column[key][1])) if key in column else None
-                if value is None:
-                    got = repr(column[key][1]) if key in column else "missing"
-                    reason = f"the {name} of utterance {key!r} is {got}; expected a finite number"
-                else:
-                    features[name] = value
-            if reason is None:
-                reason = collector.add(sentence, text, features)
-            else:
-                collector.skip_one()
-            if reason is not None:
-                problems.report(os.fspath(folder / "text"), line, reason)
+            given = {
+                name: _without_tensor(column[key][1]) if key in column else None for name, column in scores.items()
+            }
+            _take(folder / "text", line, sentence_id(key), text, given, collector)
+
+
+def _take(
+    file: Path, line: int, sentence: SentenceId, text: str, given: Mapping[str, str | None], collector: RowCollector
+) -> None:
+    """Take a hypothesis with its scores as they are written; None is one that is missing."""
+    try:
+        features = {}
+        for name, token in given.items():
+            value = None if token is None else plain_number(token)
+            if value is None:
+                raise LineError(f"{name} is {'missing' if token is None else repr(token)}; expected a finite number")
+            features[name] = value
+        collector.add(sentence, text, features)
+    except LineError as fault:
+        collector.fault(os.fspath(file), line, fault)
 
 
 def _without_tensor(text: str) -> str:
@@ -101,19 +104,20 @@ def _without_tensor(text: str) -> str:
     return match[1] if match else text.strip()
 
 
-def _keyed(path: Path, problems: Problems) -> dict[str, tuple[int, str]]:
+def _keyed(path: Path, collector: RowCollector) -> dict[str, tuple[int, str]]:
     """The line number and value of every key in a file with lines ``key value``."""
     values: dict[str, tuple[int, str]] = {}
-    for line, text in numbered_lines(path, problems):
+    for line, text in numbered_lines(path, collector.problems):
         key, _, value = text.strip().partition(" ")
         if not key or key in values:
-            problems.report(os.fspath(path), line, f"utterance {key!r} occurs twice" if key else "blank line")
+            reason = f"utterance {key!r} occurs twice" if key else "blank line"
+            collector.fault(os.fspath(path), line, reason, lost=None)
             continue
         values[key] = (line, value.strip())
     return values
 
 
-def _read_plain(files: dict[str, Path], collector: RowCollector, problems: Problems) -> None:
+def _read_plain(files: dict[str, Path], collector: RowCollector) -> None:
     path = files.pop("text")
     texts = list(numbered_lines(path, Problems()))
     ids = [text.strip() for _, text in numbered_lines(files.pop("ids"), Problems())] if "ids" in files else None
@@ -124,30 +128,16 @@ def _read_plain(files: dict[str, Path], collector: RowCollector, problems: Probl
                 f"{path}: {counted(len(texts), 'line')}, but '{name}' has {len(column)}; expected one a hypothesis"
             )
     for place, (line, text) in enumerate(texts):
-        sentence, reason = _plain_id(text, None if ids is None else ids[place])
-        features: dict[str, float] = {}
-        for name, column in columns.items():
-            value = plain_number(column[place])
-            if value is None:
-                reason = reason or f"{name} is {column[place]!r}; expected a finite number"
-            else:
-                features[name] = value
-        if reason is None:
-            reason = collector.add(sentence, text if ids is not None else text.partition("\t")[2], features)
+        name, tab, words = text.partition("\t") if ids is None else (ids[place], "\t", text)
+        if tab and name.strip():
+            given = {score: column[place] for score, column in columns.items()}
+            _take(path, line, sentence_id(name.strip()), words, given, collector)
         else:
-            collector.skip_one()
-        if reason is not None:
-            problems.report(os.fspath(path), line, reason)
+            reason = f"got {shown(text)}; expected 'id<tab>text', or a file 'ids' with the ids"
+            collector.fault(os.fspath(path), line, reason)
 
 
-def _plain_id(text: str, known_id: str | None) -> tuple[SentenceId, str | None]:
-    name, tab, _ = (known_id, "\t", "") if known_id is not None else text.partition("\t")
-    if not tab or not name.strip():
-        return 0, f"got {shown(text)}; expected 'id<tab>text', or a file 'ids' with the ids"
-    return sentence_id(name.strip()), None
-
-
-def _read_returnn(files: dict[str, Path], collector: RowCollector, problems: Problems) -> None:
+def _read_returnn(files: dict[str, Path], collector: RowCollector) -> None:
     lists = {name: _literal(path) for name, path in files.items()}
     first = next(iter(lists))
     for name, other in lists.items():
@@ -164,9 +154,11 @@ def _read_returnn(files: dict[str, Path], collector: RowCollector, problems: Pro
                     "expected the same in the same order"
                 )
         for place, (_, text) in enumerate(hypotheses):
-            reason = collector.add(sentence, text, {name: lists[name][sentence_name][place][0] for name in lists})
-            if reason is not None:
-                problems.report(os.fspath(files[first]), 1, f"sequence {sentence_name!r}, hypothesis {place}: {reason}")
+            try:
+                collector.add(sentence, text, {name: lists[name][sentence_name][place][0] for name in lists})
+            except LineError as fault:
+                where = f"sequence {sentence_name!r}, hypothesis {place}"
+                collector.fault(os.fspath(files[first]), 1, f"{where}: {fault}")
 
 
 def _literal(path: Path) -> dict[str, list[tuple[float, str]]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from hulltune.errors import InputError
 from hulltune.formats.numbers import plain_number, sentence_id, shown
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import SUFFIXES, Problems, first_line, numbered_lines
+from hulltune.formats.streams import SUFFIXES, LineError, Problems, first_line, numbered_lines
 from hulltune.wording import counted
 
 EXPECTED = "expected 'acoustic lm nwords words…'"
@@ -29,11 +29,11 @@ def looks_like(head: bytes) -> bool:
     return first.startswith("NBestList") or (len(numbers) == 3 and None not in numbers)
 
 
-def read_srilm(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
+def read_srilm(path: str | os.PathLike[str], collector: RowCollector) -> None:
     """Take the list of one utterance, or of every utterance in a directory."""
     folder = Path(path)
     if not folder.is_dir():
-        _read_list(folder, {}, collector, problems)
+        _read_list(folder, {}, collector)
         return
     entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     files = [entry for entry in entries if entry.is_file()]
@@ -46,7 +46,7 @@ def read_srilm(path: str | os.PathLike[str], collector: RowCollector, problems: 
             if _utterance(file) not in described:
                 raise InputError(f"{folder / name}: no scores for {file.name}")
             extra[name] = described[_utterance(file)]
-        _read_list(file, extra, collector, problems)
+        _read_list(file, extra, collector)
 
 
 def _utterance(path: Path) -> str:
@@ -56,32 +56,28 @@ def _utterance(path: Path) -> str:
     return name
 
 
-def _read_list(path: Path, extra: dict[str, Path], collector: RowCollector, problems: Problems) -> None:
+def _read_list(path: Path, extra: dict[str, Path], collector: RowCollector) -> None:
     sentence = sentence_id(_utterance(path))
     collector.declare(sentence)
     columns = {name: _read_scores(file) for name, file in extra.items()}
     decipher = False
     place = -1
-    for line, text in numbered_lines(path, problems):
+    for line, text in numbered_lines(path, collector.problems):
         if line == 1 and text.startswith("NBestList"):
             if text.strip() != "NBestList1.0":
                 raise InputError(f"{path}:1: {text.strip()} is not read; convert it with SRILM's nbest2-to-nbest1")
             decipher = True
             continue
         place = line - 1 - decipher
-        found = _decipher(text) if decipher else _srilm(text)
-        if isinstance(found, str):
-            collector.skip_one()
-            problems.report(os.fspath(path), line, found)
-            continue
-        hypothesis, features = found
-        for name, column in columns.items():
-            if place >= len(column):
-                raise InputError(f"{extra[name]}: {counted(len(column), 'line')}, but {path} has more hypotheses")
-            features[name] = column[place]
-        reason = collector.add(sentence, hypothesis, features)
-        if reason is not None:
-            problems.report(os.fspath(path), line, reason)
+        try:
+            hypothesis, features = _decipher(text) if decipher else _srilm(text)
+            for name, column in columns.items():
+                if place >= len(column):
+                    raise InputError(f"{extra[name]}: {counted(len(column), 'line')}, but {path} has more hypotheses")
+                features[name] = column[place]
+            collector.add(sentence, hypothesis, features)
+        except LineError as fault:
+            collector.fault(os.fspath(path), line, fault)
     for name, column in columns.items():
         if len(column) != place + 1:
             raise InputError(
@@ -89,22 +85,22 @@ def _read_list(path: Path, extra: dict[str, Path], collector: RowCollector, prob
             )
 
 
-def _srilm(text: str) -> tuple[str, dict[str, float]] | str:
+def _srilm(text: str) -> tuple[str, dict[str, float]]:
     fields = text.split(maxsplit=3)
     if not fields:
-        return f"blank line; {EXPECTED}"
+        raise LineError(f"blank line; {EXPECTED}")
     numbers = [plain_number(field) for field in fields[:3]]
     values = [number for number in numbers if number is not None]
     if len(values) < 3:
-        return f"got {shown(text)}; {EXPECTED}"
+        raise LineError(f"got {shown(text)}; {EXPECTED}")
     return (fields[3].rstrip() if len(fields) > 3 else ""), dict(zip(NAMES, values, strict=True))
 
 
-def _decipher(text: str) -> tuple[str, dict[str, float]] | str:
+def _decipher(text: str) -> tuple[str, dict[str, float]]:
     score, closing, words = text.strip().partition(")")
     value = plain_number(score[1:].strip()) if score.startswith("(") and closing else None
     if value is None:
-        return f"got {shown(text)}; expected '(score) words…' after NBestList1.0"
+        raise LineError(f"got {shown(text)}; expected '(score) words…' after NBestList1.0")
     return words.strip(), {"score": value}
 
 

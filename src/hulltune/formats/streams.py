@@ -280,6 +280,10 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
         yield b"".join([*parts, b"\n"])
 
 
+class LineError(Exception):
+    """What is wrong with a line of a list; the loop over the lines reports it with its place."""
+
+
 class Problems:
     """Lines at fault: the first one is raised or, with ``on_error="skip"``, all are skipped and collected."""
 

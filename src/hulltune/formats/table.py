@@ -10,14 +10,13 @@ import csv
 import importlib
 import os
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hulltune.errors import InputError
 from hulltune.formats.records import Columns, RecordReader
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import Problems, first_line, numbered_lines, open_bytes
+from hulltune.formats.streams import first_line, numbered_lines, open_bytes
 
 FRAME = "data frame"
 LONGEST_CELL = 10_000
@@ -52,10 +51,10 @@ def _has_header(head: bytes, delimiter: str, columns: Columns) -> bool:
     return wanted <= set(cells) and not first.lstrip().startswith("{")
 
 
-def read_csv(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
+def read_csv(path: str | os.PathLike[str], collector: RowCollector) -> None:
     """Take all rows of a CSV file with a header."""
-    table = RecordReader(os.fspath(path), collector, problems, what="column")
-    rows = csv.reader((text + "\n" for _, text in numbered_lines(path, problems)), strict=True)
+    table = RecordReader(os.fspath(path), collector, what="column")
+    rows = csv.reader((text + "\n" for _, text in numbered_lines(path, collector.problems)), strict=True)
     is_header = True
     while True:
         line = rows.line_num + 1
@@ -64,8 +63,7 @@ def read_csv(path: str | os.PathLike[str], collector: RowCollector, problems: Pr
         except StopIteration:
             return
         except csv.Error as error:
-            collector.skip_many()
-            problems.report(os.fspath(path), line, f"no table row ({error})")
+            collector.fault(os.fspath(path), line, f"no table row ({error})", lost=None)
             continue
         if is_header:
             table.take_header([name.strip() for name in row])
@@ -74,10 +72,10 @@ def read_csv(path: str | os.PathLike[str], collector: RowCollector, problems: Pr
         is_header = False
 
 
-def read_tsv(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
+def read_tsv(path: str | os.PathLike[str], collector: RowCollector) -> None:
     """Take all rows of a TSV file with a header. Cells may be quoted as pandas and others do (see tsv_rows)."""
-    table = RecordReader(os.fspath(path), collector, problems, what="column")
-    rows = tsv_rows(numbered_lines(path, problems))
+    table = RecordReader(os.fspath(path), collector, what="column")
+    rows = tsv_rows(numbered_lines(path, collector.problems))
     _, header = next(rows, (1, []))
     if header:
         table.take_header([name.strip() for name in header])
@@ -93,19 +91,37 @@ def tsv_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]
     files of texts have no quoting. A cell is quoted, and may go on in further lines, only if the row is complete then;
     where the header is not quoted, the lines must not be rows by themselves.
     """
-    waiting = _Lines(lines)
     width, all_quoted = 0, False
-    for number, text in waiting:
+    begun: list[tuple[int, str]] = []  # the lines of a row whose last cell may go on
+
+    def apart() -> Iterator[tuple[int, list[str]]]:
+        """Each of these lines as a row, as their cells do not go on."""
+        for number, text in begun:
+            cells, _ = _cells(text, all_quoted)
+            yield number, text.split("\t") if len(cells) != width == text.count("\t") + 1 else cells
+        begun.clear()
+
+    for number, text in lines:
+        cells, is_open = _cells(text, all_quoted)
         if not width:
             all_quoted = text.startswith('"') and _QUOTED.match(text) is not None
-        cells, is_open = _cells(text, all_quoted)
-        if is_open and (all_quoted or len(cells) != width or not waiting.next_is_row(width, all_quoted)):
-            longer = waiting.closing(text, width, all_quoted)
-            cells = cells if longer is None else longer
-        if width and len(cells) != width and text.count("\t") == width - 1:
-            cells = text.split("\t")
-        width = width or len(cells)
-        yield number, cells
+            cells, _ = _cells(text, all_quoted)
+            width = len(cells)
+            yield number, cells
+            continue
+        are_rows = len(begun) == 1 and len(cells) == width == len(_cells(begun[0][1], all_quoted)[0])
+        if len(begun) == LONGEST_CELL or (are_rows and not all_quoted):
+            yield from apart()
+        begun.append((number, text))
+        if len(begun) == 1:
+            if not is_open:
+                yield from apart()
+        elif '"' in text:
+            cells, is_open = _cells("\n".join(line for _, line in begun), all_quoted)
+            if len(cells) == width and not is_open:
+                yield begun[0][0], cells
+                begun.clear()
+    yield from apart()
 
 
 def _cells(text: str, all_quoted: bool) -> tuple[list[str], bool]:
@@ -128,45 +144,7 @@ def _cells(text: str, all_quoted: bool) -> tuple[list[str], bool]:
     return cells, is_open
 
 
-class _Lines:
-    """The lines of a file, of which further ones can be looked at before they are taken."""
-
-    def __init__(self, lines: Iterable[tuple[int, str]]) -> None:
-        self._lines, self._seen = iter(lines), deque[tuple[int, str]]()
-
-    def __iter__(self) -> Iterator[tuple[int, str]]:
-        while self._look(1):
-            yield self._seen.popleft()
-
-    def _look(self, count: int) -> bool:
-        while len(self._seen) < count:
-            line = next(self._lines, None)
-            if line is None:
-                return False
-            self._seen.append(line)
-        return True
-
-    def next_is_row(self, width: int, all_quoted: bool) -> bool:
-        """Whether the next line is a row by itself, or there is none."""
-        return not self._look(1) or len(_cells(self._seen[0][1], all_quoted)[0]) == width
-
-    def closing(self, text: str, width: int, all_quoted: bool) -> list[str] | None:
-        """The cells of a row that goes on in further lines, which are then taken; None if it does not."""
-        for count in range(1, LONGEST_CELL):
-            if not self._look(count):
-                return None
-            text += "\n" + self._seen[count - 1][1]
-            if '"' not in self._seen[count - 1][1]:
-                continue
-            cells, is_open = _cells(text, all_quoted)
-            if len(cells) == width and not is_open:
-                for _ in range(count):
-                    self._seen.popleft()
-                return cells
-        return None
-
-
-def read_parquet(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
+def read_parquet(path: str | os.PathLike[str], collector: RowCollector) -> None:
     """Take all rows of a Parquet file."""
     try:
         arrow: Any = importlib.import_module("pyarrow")
@@ -179,7 +157,7 @@ def read_parquet(path: str | os.PathLike[str], collector: RowCollector, problems
         columns = parquet.read_table(arrow.BufferReader(data))
     except (OSError, ValueError) as error:
         raise InputError(f"{os.fspath(path)}: no readable Parquet file ({error})") from None
-    table = RecordReader(os.fspath(path), collector, problems, what="column")
+    table = RecordReader(os.fspath(path), collector, what="column")
     table.take_header(columns.column_names)
     batches = columns.to_batches(max_chunksize=1 << 16)
     table.take_rows(row for batch in batches for row in zip(*(each.to_pylist() for each in batch.columns), strict=True))
@@ -198,10 +176,10 @@ def is_frame(value: object) -> bool:
     return names and size and hasattr(value, "__getitem__")
 
 
-def read_frame(frame: Any, collector: RowCollector, problems: Problems) -> None:
+def read_frame(frame: Any, collector: RowCollector) -> None:
     """Take all rows of a data frame or table."""
     names, columns = _columns_of(frame)
-    table = RecordReader(FRAME, collector, problems, what="column")
+    table = RecordReader(FRAME, collector, what="column")
     rows = zip(*columns, strict=True)
     if "candidates" in names:
         for place, row in enumerate(rows):

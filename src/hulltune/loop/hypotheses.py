@@ -26,6 +26,7 @@ from hulltune.formats.packed import pack
 from hulltune.formats.read import Part, read, read_parts
 from hulltune.formats.registry import sniff
 from hulltune.formats.rows import RowCollector, to_dataset
+from hulltune.formats.streams import LineError
 from hulltune.options import Reading
 from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import DataLike
@@ -113,9 +114,10 @@ def joined_lists(sets: Sequence[Dataset], *, missing: float | None) -> Dataset:
             for row, text in enumerate(one.texts(np.arange(first, last)), start=first):
                 features = dict(zip(one.feature_names, values[row].tolist(), strict=True))
                 score = float(one.scores[row]) if scored and one.scores is not None else None
-                reason = collector.add(sentence, text, features, score)
-                if reason is not None:
-                    raise InputError(f"sentence {sentence} of iteration {number}: {reason}")
+                try:
+                    collector.add(sentence, text, features, score)
+                except LineError as fault:
+                    raise InputError(f"sentence {sentence} of iteration {number}: {fault}") from None
     provenance = [origin for one in sets for origin in one.provenance]
     return to_dataset(collector.rows(), columns=[], dtype=np.dtype(np.float64), skipped=[], provenance=provenance)
 
