@@ -91,14 +91,3 @@ def test_signature_and_equality() -> None:
     assert one.signature == f"+0.5*[{Accuracy().signature}] +1*[{FMeasure().signature}] +1"
     assert repr(get_metric("2*accuracy")) == "Combination(+2*Accuracy(normalize=(), column=None))"
     assert one != get_metric("0.25*accuracy + fmeasure + 1")
-
-
-def test_bleu_and_ter() -> None:
-    metric, bleu, ter = (get_metric(text) for text in ("0.5*bleu - 0.5*ter", "bleu", "ter"))
-    references = [["the cat sat on the mat"], ["a dog barks at the moon"]]
-    outputs = ["the cat sat on a mat", "dogs bark at the moon"]
-    numbers = np.arange(2)
-    total = metric.prepare(references).statistics(numbers, outputs).sum(axis=0)
-    alone = [float(m.score(m.prepare(references).statistics(numbers, outputs).sum(axis=0))) for m in (bleu, ter)]
-    assert float(metric.score(total)) == pytest.approx(0.5 * alone[0] - 0.5 * alone[1], rel=1e-12)
-    assert metric.higher_is_better

@@ -24,9 +24,10 @@ def counts_of(name: str, references: list[list[str]], outputs: list[str]) -> Err
     return found
 
 
-@given(st.lists(st.tuples(lines(20), lines(20)), min_size=1, max_size=6))
-@settings(max_examples=100, deadline=None)
-def test_counts_of_wer_cer_and_mer_are_jiwer_s(drawn: list[tuple[str, str]]) -> None:
+@given(st.lists(st.tuples(lines(30), lines(30)), min_size=1, max_size=6))
+@settings(max_examples=150, deadline=None)
+def test_counts_and_rates_of_wer_cer_and_mer_are_jiwer_s(drawn: list[tuple[str, str]]) -> None:
+    """Empty references included: jiwer's rate without any reference word is the number of insertions."""
     outputs, references = [output for output, _ in drawn], [reference for _, reference in drawn]
     for name, unit in (("wer", "words"), ("mer", "words"), ("cer", "characters")):
         process: Any = getattr(jiwer, f"process_{unit}")

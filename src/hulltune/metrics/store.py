@@ -232,19 +232,18 @@ class Store:
                 yield self._connection
             except sqlite3.Error as error:
                 raise InputError(self._explain(error)) from error
-            except UnicodeDecodeError:  # a message of SQLite about names that are none
-                raise InputError(f"{self.path}: is damaged or not a store of hulltune; name another file") from None
+            except UnicodeDecodeError as error:  # a message of SQLite about names that are none
+                raise InputError(self._explain(sqlite3.Error())) from error
 
     def _explain(self, error: sqlite3.Error) -> str:
         text = " ".join(str(error).split())[:200]
         if "locked" in text or "busy" in text:
             return f"{self.path}: another process has held the store for {self._timeout:g} s; try again"
-        if isinstance(error, sqlite3.OperationalError) and "unable to open" in text:
+        if "unable to open" in text:
             return f"{self.path}: cannot be opened or created; expected a file in a writable folder"
-        if not text:  # Python 3.10 leaves out a message with names that are none
-            return f"{self.path}: is damaged or not a store of hulltune; name another file"
-        if "not a database" in text or "malformed" in text or "no such" in text:
-            return f"{self.path}: is damaged or not a store of hulltune ({text}); name another file"
+        # Python 3.10 leaves out a message with names that are none.
+        if not text or any(sign in text for sign in ("not a database", "malformed", "no such")):
+            return f"{self.path}: is damaged or not a store of hulltune ({text or 'odd names'}); name another file"
         return f"{self.path}: the store failed: {text}"
 
     @contextmanager
