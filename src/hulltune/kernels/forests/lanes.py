@@ -11,12 +11,13 @@ Slopes and intercepts are grid integers (scores.py), so a pass returns exact lin
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.kernels.forests.forest import PassRoom, ScoredForest
-from hulltune.kernels.load.jit import borrowing, kernel
+from hulltune.kernels.load.jit import borrowing, inlined, kernel
 from hulltune.kernels.scores.exact import FAR, NEAR, compare_products
 from hulltune.kernels.simd.simd import (
     LANES,
@@ -36,6 +37,24 @@ from hulltune.kernels.simd.simd import (
 )
 
 END = -1  # closes a derivation in a list of edges
+
+
+class KnownLines(NamedTuple):
+    """The lines found so far, by increasing slope: slope, intercept, and the least and greatest point where the line is
+    known to win; the place of each one's derivation; and whether the gap between it and the next is settled.
+    """
+
+    lines: Floats
+    places: Int64s
+    settled: Bools
+
+
+class FreshLines(NamedTuple):
+    """The lines that a round has found, from left to right, with the gaps in which they were found (−1: no gap yet)."""
+
+    lines: Floats
+    places: Int64s
+    gaps: Int64s
 
 
 @borrowing
@@ -194,6 +213,61 @@ def _probe(lines: Floats, gap: int, width: int, points: Floats, lane: int) -> No
     points[lane + half], points[LANES + lane + half] = p, q
 
 
+@borrowing
+def _fill_lanes(
+    known: KnownLines, count: int, gap: int, width: int, points: Floats, gap_of_lane: Int64s
+) -> tuple[int, int]:
+    """Write points for open gaps from number ``gap`` on, as many as there are lanes for, and the gap of each lane;
+    returns the number of lanes, 0 for no more gaps, and the gap to go on with.
+    """
+    lanes = 0
+    while gap < count - 1 and lanes + width <= LANES:
+        if not known.settled[gap]:
+            _probe(known.lines, gap, width, points, lanes)
+            for lane in range(lanes, lanes + width):
+                gap_of_lane[lane] = gap
+            lanes += width
+        gap += 1
+    for lane in range(lanes, LANES if lanes else 0):
+        points[lane], points[LANES + lane] = points[lanes - 1], points[LANES + lanes - 1]
+    return lanes, gap
+
+
+@borrowing
+def _learn(
+    known: KnownLines, fresh: FreshLines, found: int, gap: int, line: tuple[float, float, float], is_crossing: bool
+) -> tuple[int, bool]:
+    """Take note of a line (slope, intercept) that wins at a point looked at for a gap; returns the number of fresh
+    lines, and whether it is the last of them.
+    """
+    slope, intercept, point = line
+    lines = known.lines
+    if gap >= 0:
+        if slope == lines[gap + 1, 0] and intercept == lines[gap + 1, 1]:
+            lines[gap + 1, 2] = min(lines[gap + 1, 2], point)
+            if is_crossing:
+                known.settled[gap] = True
+            return found, False
+        if slope == lines[gap, 0] and intercept == lines[gap, 1]:
+            lines[gap, 3] = max(lines[gap, 3], point)
+            return found, False
+        # Where lines change within an ulp of the crossing, rounding may put a probe on the wrong side of it, or outside
+        # the gap. The crossing itself is exact, and has the last word.
+        if not lines[gap, 0] < slope < lines[gap + 1, 0]:
+            return found, False
+        while is_crossing and found and fresh.gaps[found - 1] == gap and fresh.lines[found - 1, 0] > slope:
+            found -= 1
+        if found and fresh.gaps[found - 1] == gap and fresh.lines[found - 1, 0] > slope:
+            return found, False
+    if found and slope == fresh.lines[found - 1, 0] and intercept == fresh.lines[found - 1, 1]:
+        fresh.lines[found - 1, 3] = point
+        return found, False
+    fresh.lines[found, 0], fresh.lines[found, 1] = slope, intercept
+    fresh.lines[found, 2] = fresh.lines[found, 3] = point
+    fresh.gaps[found] = gap
+    return found + 1, True
+
+
 @kernel
 def lanes_envelope(
     forest: ScoredForest,
@@ -204,119 +278,81 @@ def lanes_envelope(
     edges: Int32s,
     edge_count: int,
 ) -> tuple[Floats, Int64s, Int32s, int, int]:
-    """The lines of the envelope between ``low`` and ``high``, the place of each one's derivation in ``edges``, the
-    edges and their number, and the number of passes.
+    """The lines of the envelope between ``low`` and ``high`` (see KnownLines), the place of each one's derivation in
+    ``edges``, the edges and their number, and the number of passes.
 
-    Lines come by increasing slope, with columns slope, intercept, and the least and greatest point where the line is
-    known to win. Passes evaluate at the crossings of neighbouring lines. A crossing at which the steeper neighbour wins
-    is a breakpoint; at any other, a new line has been found, which lies strictly above. So h lines need at most 2h − 1
+    Passes evaluate at the crossings of neighbouring lines. A crossing at which the steeper neighbour wins is a
+    breakpoint; at any other, a new line has been found, which lies strictly above. So h lines need at most 2h − 1
     evaluations (2 for h = 1), besides those of lanes that would be idle.
     """
     points = room.points
     root = (forest.last - 1 - forest.first) * LANES
-    lines = np.empty((4 * LANES, 4))
-    places = np.full(4 * LANES, -1)
-    settled = np.zeros(4 * LANES, np.bool_)  # the gap between this line and the next
-    fresh = np.empty((4 * LANES, 4))
-    fresh_places = np.empty(4 * LANES, np.int64)
-    fresh_gaps = np.empty(4 * LANES, np.int64)
-    gap_of_lane = np.empty(LANES, np.int64)
-    count = 0
-    passes = 0
+    known = KnownLines(np.empty((4 * LANES, 4)), np.full(4 * LANES, -1), np.zeros(4 * LANES, np.bool_))
+    fresh = FreshLines(np.empty((4 * LANES, 4)), np.empty(4 * LANES, np.int64), np.empty(4 * LANES, np.int64))
+    gap_of_lane = np.full(LANES, np.int64(-1))
+    count, passes = 0, 0
     while True:
         # Look into all open gaps; at first into the whole line, with points spread over it.
         open_gaps = 0
         for gap in range(count - 1):
-            open_gaps += not settled[gap]
+            open_gaps += not known.settled[gap]
         if count and not open_gaps:
-            return lines[:count], places[:count], edges, edge_count, passes
+            return known.lines[:count], known.places[:count], edges, edge_count, passes
         width = max(1, (LANES // max(open_gaps, 1) - 1) // 2 * 2 + 1)
-        if fresh_gaps.size < open_gaps * width + LANES:
-            fresh = np.empty((2 * open_gaps * width + LANES, 4))
-            fresh_places, fresh_gaps = np.empty(len(fresh), np.int64), np.empty(len(fresh), np.int64)
-        found = 0
-        gap = 0
+        if fresh.gaps.size < open_gaps * width + LANES:
+            size = 2 * open_gaps * width + LANES
+            fresh = FreshLines(np.empty((size, 4)), np.empty(size, np.int64), np.empty(size, np.int64))
+        found, gap = 0, 0
         while True:
-            lanes = 0
             if count == 0:
                 spread_points(low, high, points)
-                gap_of_lane[:] = -1
                 lanes = LANES
-            while gap < count - 1 and lanes + width <= LANES:
-                if not settled[gap]:
-                    _probe(lines, gap, width, points, lanes)
-                    gap_of_lane[lanes : lanes + width] = gap
-                    lanes += width
-                gap += 1
+            else:
+                lanes, gap = _fill_lanes(known, count, gap, width, points, gap_of_lane)
             if lanes == 0:
                 break
-            for lane in range(lanes, LANES):
-                points[lane], points[LANES + lane] = points[lanes - 1], points[LANES + lanes - 1]
             viterbi_pass(forest, room)
             passes += 1
             for lane in range(lanes):
                 slope, intercept = room.slopes[root + lane], room.intercepts[root + lane]
-                point = points[lane] / points[LANES + lane]
-                here = gap_of_lane[lane]
-                if here >= 0:
-                    if slope == lines[here + 1, 0] and intercept == lines[here + 1, 1]:
-                        lines[here + 1, 2] = min(lines[here + 1, 2], point)
-                        if lane % width == width // 2:  # at the crossing itself
-                            settled[here] = True
-                        continue
-                    if slope == lines[here, 0] and intercept == lines[here, 1]:
-                        lines[here, 3] = max(lines[here, 3], point)
-                        continue
-                    # Where lines change within an ulp of the crossing, rounding may put a probe on the wrong side of
-                    # it, or outside the gap. The crossing itself is exact, and has the last word.
-                    if not lines[here, 0] < slope < lines[here + 1, 0]:
-                        continue
-                    is_crossing = lane % width == width // 2
-                    while is_crossing and found and fresh_gaps[found - 1] == here and fresh[found - 1, 0] > slope:
-                        found -= 1
-                    if found and fresh_gaps[found - 1] == here and fresh[found - 1, 0] > slope:
-                        continue
-                if found and slope == fresh[found - 1, 0] and intercept == fresh[found - 1, 1]:
-                    fresh[found - 1, 3] = point
-                    continue
-                fresh[found, 0], fresh[found, 1] = slope, intercept
-                fresh[found, 2] = fresh[found, 3] = point
-                fresh_gaps[found] = here
-                fresh_places[found] = -1
-                if with_derivations:
-                    fresh_places[found] = edge_count
-                    edges, edge_count = backtrack(forest, room, lane, edges, edge_count)
-                found += 1
+                line = (slope, intercept, points[lane] / points[LANES + lane])
+                is_crossing = lane % width == width // 2
+                found, is_new = _learn(known, fresh, found, gap_of_lane[lane], line, is_crossing)
+                if is_new:
+                    fresh.places[found - 1] = edge_count if with_derivations else -1
+                    if with_derivations:
+                        edges, edge_count = backtrack(forest, room, lane, edges, edge_count)
             if count == 0:
                 break
-        if count + found > settled.size:
-            extra = max(settled.size, found)
-            lines = np.concatenate((lines, np.empty((extra, 4))))
-            places = np.concatenate((places, np.full(extra, -1)))
-            settled = np.concatenate((settled, np.zeros(extra, np.bool_)))
-        _insert(lines, places, settled, count, fresh, fresh_places, fresh_gaps, found)
+        if count + found > known.settled.size:
+            extra = max(known.settled.size, found)
+            known = KnownLines(
+                np.concatenate((known.lines, np.empty((extra, 4)))),
+                np.concatenate((known.places, np.full(extra, -1))),
+                np.concatenate((known.settled, np.zeros(extra, np.bool_))),
+            )
+        _insert(known, count, fresh, found)
         count += found
 
 
-@kernel
-def _insert(
-    lines: Floats,
-    places: Int64s,
-    settled: Bools,
-    count: int,
-    fresh: Floats,
-    fresh_places: Int64s,
-    fresh_gaps: Int64s,
-    found: int,
-) -> None:
+@borrowing
+def _insert(known: KnownLines, count: int, fresh: FreshLines, found: int) -> None:
     """Insert each fresh line after the line in whose gap it was found, from the right: nothing is overwritten."""
     target = count + found - 1
     line = count - 1
     while found:
-        if fresh_gaps[found - 1] == line:
+        if fresh.gaps[found - 1] == line:
             found -= 1
-            lines[target], places[target], settled[target] = fresh[found], fresh_places[found], False
+            _copy_line(fresh.lines, found, known.lines, target)
+            known.places[target], known.settled[target] = fresh.places[found], False
         else:
-            lines[target], places[target], settled[target] = lines[line], places[line], settled[line]
+            _copy_line(known.lines, line, known.lines, target)
+            known.places[target], known.settled[target] = known.places[line], known.settled[line]
             line -= 1
         target -= 1
+
+
+@inlined
+def _copy_line(lines: Floats, line: int, others: Floats, target: int) -> None:
+    for column in range(4):
+        others[target, column] = lines[line, column]
