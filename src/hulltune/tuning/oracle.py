@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int64s
-from hulltune.data.corpus import Corpus
-from hulltune.data.forest import Forest
-from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.lines.kbest import kbest
-from hulltune.metrics.base import Metric, References
+from hulltune.metrics.base import Metric
 from hulltune.metrics.wer import Cer, Wer
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units, some_axes
 from hulltune.search.problem import Problem, exact_sum, some_rows
 from hulltune.search.steps import Policy, search_lines
 from hulltune.threads import Workers
-from hulltune.tuning.best_choice import best_choice
+from hulltune.tuning.best_choice import Choice, best_choice
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, as_weights
 from hulltune.tuning.nearest_outputs import Nearest, nearest_outputs
 from hulltune.wording import counted
@@ -89,24 +85,33 @@ def oracle_of(problem: Problem, *, weights: Any = None, k: int = NBEST, threads:
     """The best score that one output for each sentence of a problem can reach; see ``best_reachable``."""
     if not problem.corpus.edges:
         raise InputError("corpus: no sentence has a derivation, so there is nothing to choose from")
-    if isinstance(problem.metric, (Wer, Cer)) and not problem.is_lists:
-        return _error_rate(problem, weights, k, threads)
-    pool = _OraclePool.of(problem, weights, k, threads)
+    workers, metric = Workers(threads), problem.metric
+    is_rate = isinstance(metric, (Wer, Cer)) and not problem.is_lists
+    pool = (_nearest_pool if is_rate else _pool)(problem, weights, k, threads)
     filled = np.diff(pool.offsets) > 0
-    starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])
     empty = np.where(filled, pool.outputs[np.minimum(pool.offsets[:-1], len(pool.outputs) - 1)], -1)
     others = exact_sum(problem.picked(empty).statistics[~filled])
-    workers = Workers(threads)
-    choice = best_choice(problem.metric, some_rows(problem.table, pool.rows, workers), starts, others, workers=workers)
+
+    def best_of(statistics: NDArray[Any], offsets: Int64s) -> Choice:
+        starts = np.append(offsets[:-1][filled], offsets[-1])
+        return best_choice(metric, statistics, starts, others, workers=workers)
+
+    statistics = some_rows(problem.table, pool.rows, workers)
+    choice = best_of(statistics, pool.offsets)
+    bound = None
+    if pool.ideal is not None:
+        bound = best_of(*pool.with_ideal(statistics)).bound
+    elif problem.is_lists:
+        bound = choice.bound
+    is_exact = choice.loss == bound
     texts = np.full(len(filled), "", dtype=object)
     texts[filled] = pool.some_texts(problem, choice.candidates)
-    complete = problem.is_lists
     return Oracle(
-        score=problem.metric.score_of(choice.loss),
-        metric=problem.metric.signature,
-        kind=f"{'exact' if complete and choice.exact else 'greedy'}, {pool.kind}",
-        exact=complete and choice.exact,
-        bound=problem.metric.score_of(choice.bound) if complete and choice.bound is not None else None,
+        score=metric.score_of(choice.loss),
+        metric=metric.signature,
+        kind=f"exact, {pool.among}" if is_exact else pool.kind,
+        exact=is_exact,
+        bound=None if bound is None else metric.score_of(bound),
         texts=tuple(texts.tolist()),
     )
 
@@ -120,39 +125,23 @@ class _OraclePool:
     outputs: Int64s
     """The number of each output; −1 − i for number i of ``texts``."""
     texts: list[str]
+    among: str
     kind: str
+    """The description of a choice that is not proven to be the best."""
+    ideal: Sequence[Sequence[Nearest]] | None = None
+    """For each sentence the fewest edits from each reference, whose best choice nothing can beat; none for a list, all
+    of whose outputs are there. None if some output may be better than these.
+    """
 
     @staticmethod
-    def of(problem: Problem, weights: Any, k: int, threads: int | None) -> _OraclePool:
-        """Every hypothesis of a list. Of a forest, the outputs nearest to its references, and the k best distinct ones
-        under the weights; without weights, the outputs of a short search, and the k best under its last weights.
-        """
-        if problem.is_lists:
-            offsets, outputs = problem.choices()
-            return _OraclePool(offsets, problem.rows(outputs, workers=Workers(threads)), outputs, [], "all candidates")
-        met: Int64s = np.empty(0, dtype=np.int64)
-        among = f"the {k} best"
-        if weights is None:
-            met, weights = _short_search(problem, threads)
-            among = f"a short search and its {k} best"
-        offsets, best = problem.pool(weights, k=k, threads=threads)
-        of_best = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        outputs, places = np.concatenate([best, met]), np.concatenate([of_best, problem.outputs.sentences(met)])
-        # In the order of arrival: the numbers of outputs depend on what was met before.
-        firsts = np.sort(np.unique(outputs, return_index=True)[1])
-        outputs, places = outputs[firsts], places[firsts]
-        near, texts = _near(problem, threads)
-        rows = np.concatenate([problem.rows(outputs, workers=Workers(threads)), problem.memory.ask(near, texts)])
-        places = np.concatenate([places, near])
-        order = np.argsort(places, kind="stable")
-        sizes = np.bincount(places, minlength=len(offsets) - 1)
-        return _OraclePool(
-            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            rows=rows[order],
-            outputs=np.concatenate([outputs, -1 - np.arange(len(texts))])[order],
-            texts=texts,
-            kind=f"near the references, {among}" if texts else among,
-        )
+    def of(
+        problem: Problem, outputs: Int64s, near: Int64s, texts: list[str], threads: int | None, **described: Any
+    ) -> _OraclePool:
+        """The pool of numbered outputs and of ``texts``, which are those of the sentences ``near``."""
+        rows = [problem.rows(outputs, workers=Workers(threads)), problem.memory.ask(near, texts)]
+        order, offsets = _by_sentence(np.append(problem.outputs.sentences(outputs), near), len(problem.corpus))
+        numbers = np.append(outputs, -1 - np.arange(len(texts)))
+        return _OraclePool(offsets, np.concatenate(rows)[order], numbers[order], texts, **described)
 
     def some_texts(self, problem: Problem, places: Int64s) -> list[str]:
         """The texts of some outputs."""
@@ -161,6 +150,89 @@ class _OraclePool:
         texts[numbers >= 0] = problem.outputs.described(numbers[numbers >= 0])[1]
         texts[numbers < 0] = [self.texts[-1 - number] for number in numbers[numbers < 0].tolist()]
         return texts.tolist()
+
+    def with_ideal(self, statistics: NDArray[Any]) -> tuple[NDArray[Any], Int64s]:
+        """The statistics of the outputs of lists, and of ``ideal`` ones for all other sentences; with their offsets."""
+        assert self.ideal is not None
+        counts = np.array([len(near) for near in self.ideal])
+        edits, lengths = (
+            np.array([(each.edits, each.length) for near in self.ideal for each in near], dtype=np.int64)
+            .reshape(-1, 2)
+            .T
+        )
+        # Hits, substitutions, deletions and insertions: any with these sums will do, because a rate uses only the sums.
+        right, wrong = np.maximum(lengths - edits, 0), np.minimum(edits, lengths)
+        ideal = np.stack([right, wrong, np.zeros_like(edits), edits - wrong], axis=1)
+        places = np.repeat(np.arange(len(counts)), np.diff(self.offsets))
+        of_lists = counts[places] == 0
+        order, offsets = _by_sentence(
+            np.append(places[of_lists], np.repeat(np.arange(len(counts)), counts)), len(counts)
+        )
+        return np.concatenate([statistics[of_lists], ideal])[order], offsets
+
+
+def _by_sentence(sentences: Int64s, count: int) -> tuple[Int64s, Int64s]:
+    """The order that sorts outputs by their sentences, and the offsets of each sentence then."""
+    offsets = np.append(0, np.cumsum(np.bincount(sentences, minlength=count))).astype(np.int64)
+    return np.argsort(sentences, kind="stable"), offsets
+
+
+def _pool(problem: Problem, weights: Any, k: int, threads: int | None) -> _OraclePool:
+    """Every hypothesis of a list. Of a forest, the outputs nearest to its references, and the k best distinct ones
+    under the weights; without weights, the outputs of a short search, and the k best under its last weights.
+    """
+    if problem.is_lists:
+        offsets, outputs = problem.choices()
+        rows = problem.rows(outputs, workers=Workers(threads))
+        return _OraclePool(offsets, rows, outputs, [], "all candidates", "greedy, all candidates")
+    met: Int64s = np.empty(0, dtype=np.int64)
+    among = f"the {k} best"
+    if weights is None:
+        met, weights = _short_search(problem, threads)
+        among = f"a short search and its {k} best"
+    outputs = np.concatenate([problem.pool(weights, k=k, threads=threads)[1], met])
+    # In the order of arrival: the numbers of outputs depend on what was met before.
+    outputs = outputs[np.sort(np.unique(outputs, return_index=True)[1])]
+    near, texts = np.empty(0, dtype=np.int64), list[str]()
+    # A metric without references may know the outputs of the data alone, so it is not asked for others.
+    if problem.metric.needs_references and all(problem.references):
+        near, texts = _distinct(_nearest(problem, Wer(), threads))
+    among = f"near the references, {among}" if texts else among
+    return _OraclePool.of(problem, outputs, near, texts, threads, among=among, kind=f"greedy, {among}")
+
+
+def _nearest_pool(problem: Problem, weights: Any, k: int, threads: int | None) -> _OraclePool:
+    """For an error rate, the outputs of forests with the fewest edits from each reference; the k best distinct ones of
+    forests that cannot be searched for these; and every hypothesis of a list.
+    """
+    corpus, metric = problem.corpus, problem.metric
+    assert isinstance(metric, (Wer, Cer))
+    if weights is None:
+        weights = Constraints().compile(corpus.feature_names).start(feature_units(corpus))
+    nearest = _nearest(problem, metric, threads)
+    searched = np.array([bool(found) for found in nearest])
+    left = problem.subset(np.flatnonzero(~searched))
+    outputs = left.pool(weights, k=k, threads=threads)[1] if left.corpus.edges else np.empty(0, dtype=np.int64)
+    everything = "all derivations" if searched.any() else "all candidates"
+    kind = f"outputs nearest to each reference, {everything}"
+    if not left.is_lists:
+        sentences = counted(int(searched.sum()), "sentence")
+        kind = f"all derivations of {sentences}, the {k} best distinct outputs of the others"
+    near, texts = _distinct(nearest)
+    ideal = nearest if left.is_lists else None
+    return _OraclePool.of(problem, outputs, near, texts, threads, among=everything, kind=kind, ideal=ideal)
+
+
+def _nearest(problem: Problem, metric: Wer | Cer, threads: int | None) -> list[tuple[Nearest, ...]]:
+    """The outputs of forests with the fewest edits from each reference; none for lists."""
+    forests = np.flatnonzero(np.diff(problem.corpus.node_offsets) > 1)
+    return nearest_outputs(problem.corpus, metric.prepare(problem.references), forests, threads=threads)
+
+
+def _distinct(nearest: Sequence[Sequence[Nearest]]) -> tuple[Int64s, list[str]]:
+    """The sentences and texts of the nearest outputs, each text of a sentence once."""
+    pairs = dict.fromkeys((sentence, each.text) for sentence, near in enumerate(nearest) for each in near)
+    return np.array([sentence for sentence, _ in pairs], dtype=np.int64), [text for _, text in pairs]
 
 
 def _short_search(problem: Problem, threads: int | None) -> tuple[Int64s, Floats]:
@@ -184,140 +256,3 @@ def _short_search(problem: Problem, threads: int | None) -> tuple[Int64s, Floats
             break
         weights, loss = best.weights, problem.loss(best.weights, workers=workers)
     return np.concatenate(met), weights
-
-
-def _near(problem: Problem, threads: int | None) -> tuple[Int64s, list[str]]:
-    """The outputs of forests with the fewest edits from a reference: their sentences and texts, each text once.
-
-    A metric without references may know the outputs of the data alone, so it is not asked for these.
-    """
-    if not problem.metric.needs_references or not all(problem.references):
-        return np.empty(0, dtype=np.int64), []
-    forests = np.flatnonzero(np.diff(problem.corpus.node_offsets) > 1)
-    found = nearest_outputs(problem.corpus, Wer().prepare(problem.references), forests, threads=threads)
-    pairs = dict.fromkeys((sentence, each.text) for sentence, near in enumerate(found) for each in near)
-    return np.array([sentence for sentence, _ in pairs], dtype=np.int64), [text for _, text in pairs]
-
-
-def _error_rate(problem: Problem, weights: Any, k: int, threads: int | None) -> Oracle:
-    corpus, references, metric = problem.corpus, problem.references, problem.metric
-    assert isinstance(metric, (Wer, Cer))
-    if weights is None:
-        weights = Constraints().compile(corpus.feature_names).start(feature_units(corpus))
-    is_list = np.diff(corpus.node_offsets) == 1
-    prepared = metric.prepare(references)
-    nearest = nearest_outputs(corpus, prepared, np.flatnonzero(~is_list), threads=threads)
-    texts: list[Sequence[str]] = [tuple(dict.fromkeys(each.text for each in found)) for found in nearest]
-    searched = np.array([bool(found) for found in nearest])
-    others = np.flatnonzero(~searched)
-    for sentence, found in zip(others.tolist(), _CandidateTexts(corpus, weights, k, threads).of(others), strict=True):
-        texts[sentence] = found or ("",)
-    problem = _problem(texts, metric, references)
-    rows = problem.rows(np.arange(problem.corpus.edges))  # before reading the table: asking for rows may grow it
-    edits, lengths = problem.table[rows, 1:].sum(axis=1), problem.table[rows, :3].sum(axis=1)
-    offsets = problem.corpus.sentence_edges
-    tried = [problem.picked(chosen) for chosen in _lowest_ratios(offsets, edits, lengths)]
-    best = min(tried, key=lambda picks: float(metric.score(picks.total)))
-    score = float(metric.score(best.total))
-    bound = None
-    if np.all(searched | is_list):
-        bound = _bound(metric, offsets, nearest, edits, lengths)
-    everything = "all derivations" if searched.any() else "all candidates"
-    kind = f"exact, {everything}" if score == bound else f"outputs nearest to each reference, {everything}"
-    if bound is None:
-        sentences = counted(int(searched.sum()), "sentence")
-        kind = f"all derivations of {sentences}, the {k} best distinct outputs of the others"
-    return Oracle(
-        score=score,
-        metric=metric.signature,
-        kind=kind,
-        exact=score == bound,
-        bound=bound,
-        texts=tuple(problem.text(output) for output in best.outputs.tolist()),
-    )
-
-
-def _bound(
-    metric: Wer | Cer, offsets: Int64s, nearest: Sequence[Sequence[Nearest]], edits: Int64s, lengths: Int64s
-) -> float:
-    """The lowest rate if every sentence could take the fewest edits from any reference, with that reference's length.
-
-    A sentence without ``nearest`` outputs is a list, whose candidates are all its outputs.
-    """
-    pairs: list[list[tuple[int, int]]] = []
-    for sentence, found in enumerate(nearest):
-        own = slice(int(offsets[sentence]), int(offsets[sentence + 1]))
-        candidates = list(zip(edits[own].tolist(), lengths[own].tolist(), strict=True))
-        pairs.append([(each.edits, each.length) for each in found] or candidates)
-    ends = np.concatenate([[0], np.cumsum([len(each) for each in pairs])]).astype(np.int64)
-    flat = np.array([pair for each in pairs for pair in each], dtype=np.int64).reshape(-1, 2)
-    rates = []
-    for places in _lowest_ratios(ends, flat[:, 0], flat[:, 1]):
-        chosen = flat[places].sum(axis=0)
-        hits = max(int(chosen[1] - chosen[0]), 0)  # any statistics with these sums will do: the rate uses only the sums
-        rates.append(float(metric.score(np.array([hits, min(chosen[0], chosen[1]), 0, max(chosen[0] - chosen[1], 0)]))))
-    return min(rates)
-
-
-def _lowest_ratios(offsets: Int64s, edits: Int64s, lengths: Int64s) -> list[Int64s]:
-    """The candidate of each sentence (−1 where it has none) such that Σ edits / Σ lengths is lowest (Dinkelbach 1967).
-
-    At the lowest rate λ, every sentence takes the least of edits − λ · length; λ falls in each round. Where the fewest
-    edits come with a length of 0, these candidates come first: what their rate is, the metric decides.
-    """
-    filled = np.flatnonzero(np.diff(offsets) > 0)
-    chosen = np.full(len(offsets) - 1, -1, dtype=np.int64)
-    if not len(filled):
-        return [chosen]
-    chosen[filled] = offsets[:-1][filled]
-    starts, sizes = offsets[:-1][filled], np.diff(offsets)[filled]
-    top, bottom, is_ratio = 0, 1, False  # the first round goes by the edits alone
-    without_length: list[Int64s] = []
-    while True:
-        costs = edits * bottom - lengths * top  # whole numbers: no rounding
-        lowest = np.flatnonzero(costs == np.repeat(np.minimum.reduceat(costs, starts), sizes))
-        best = lowest[np.searchsorted(lowest, starts)]
-        total, length = int(edits[best].sum()), int(lengths[best].sum())
-        if is_ratio and total * bottom >= top * length:
-            return [*without_length, chosen]
-        chosen[filled] = best
-        if length == 0:
-            without_length = [chosen.copy()]
-        top, bottom = (total, length) if length else (1, 0)  # a rate of ∞: next, the longest references
-        is_ratio = True
-
-
-class _CandidateTexts:
-    """Texts to choose from: every hypothesis of a list, or the k best distinct outputs of a forest."""
-
-    def __init__(self, corpus: Corpus, weights: Any, k: int, threads: int | None) -> None:
-        self._corpus, self._weights, self._k, self._threads = corpus, weights, k, threads
-        self._is_list = np.diff(corpus.node_offsets) == 1
-
-    def of(self, sentences: Int64s) -> list[Sequence[str]]:
-        """The texts of each of some sentences."""
-        texts: dict[int, Sequence[str]] = {}
-        for lists in (True, False):
-            some = sentences[self._is_list[sentences] == lists]
-            if len(some):
-                texts.update(zip(some.tolist(), self._of_kind(some, lists), strict=True))
-        return [texts[sentence] for sentence in sentences.tolist()]
-
-    def _of_kind(self, sentences: Int64s, lists: bool) -> list[Sequence[str]]:
-        part = self._corpus.take(sentences)
-        weights, k = self._weights, self._k
-        if lists:  # weights of 0 keep the order of the list
-            weights, k = np.zeros(len(part.feature_names)), max(int(np.diff(part.sentence_edges).max()), 1)
-        found = kbest(part, weights, k, distinct=True, threads=self._threads)
-        bounds = found.offsets.tolist()
-        return [found.texts[first:last] for first, last in pairwise(bounds)]
-
-
-def _problem(texts: Sequence[Sequence[str]], metric: Metric, references: References) -> Problem:
-    """A problem over lists of texts without features. A text is one word, so its spaces are kept."""
-    vocabulary = Vocabulary()
-    lists = [
-        Forest.from_nbest([(text,) if text else () for text in each], np.zeros((len(each), 0)), vocabulary=vocabulary)
-        for each in texts
-    ]
-    return Problem(Corpus.pack(lists), metric, references)
