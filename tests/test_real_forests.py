@@ -9,7 +9,6 @@ import pytest
 
 from hulltune import Dataset, best_reachable, decode, envelopes, kbest, prune, read, read_weights
 from hulltune.formats import open_packed, pack
-from hulltune.tuning.extraction import candidate_lists
 from tests.lists import as_forests
 
 DATA = Path(__file__).parents[1] / "../shared/data"
@@ -64,7 +63,13 @@ def test_the_hundred_best_of_real_hypergraphs(translations: tuple[Dataset, dict[
 def test_a_list_from_a_forest_is_never_above_the_forest(translations: tuple[Dataset, dict[str, float]]) -> None:
     """The list's envelope is nowhere above the forest's, and meets it at the weights that the list was made with."""
     forests, weights = translations
-    lists = candidate_lists(range(len(forests)), kbest(forests.corpus, weights, 20))
+    found = kbest(forests.corpus, weights, 20)
+    lists = read(
+        [
+            {"candidates": [{"text": " ".join(each.tokens), "features": each.features} for each in found[sentence]]}
+            for sentence in range(len(forests))
+        ]
+    ).with_features(forests.feature_names, may_lack=forests.feature_names)
     vector = np.array([weights.get(name, 0.0) for name in forests.feature_names])
     direction = np.random.default_rng(5).normal(size=len(vector)) * np.abs(vector)
     whole = envelopes(forests.corpus, vector, [direction])

@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hulltune
 from hulltune import Dataset, Forest, read, rerank, tune
 from hulltune.data.features import SparseFeatures
 from hulltune.lines.kbest import kbest
 from hulltune.tuning.picks import Reranked
+from hulltune.tuning.reranking import derivation_lines
+from tests.strategies import forests, vectors
 from tests.tuning.corpora import FOREST_FEATURES, QUICK, random_forests, random_lists, random_records
 
 WEIGHTS = {"f0": 0.5, "f1": -0.25, "f2": 1.0}
@@ -43,10 +47,10 @@ def test_picks_of_lists_are_candidates_as_written() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_picks_of_forests_are_the_best_derivations(seed: int) -> None:
-    forests, _ = random_forests(seed)
+    made, _ = random_forests(seed)
     empty = Forest.from_nbest([], np.zeros((0, 3)), feature_names=FOREST_FEATURES)
     weights = np.random.default_rng(seed).normal(size=3).tolist()
-    dataset = read([*forests, empty])
+    dataset = read([*made, empty])
     best = kbest(dataset.corpus, weights, 1)
     found = rerank(dataset, weights)
     for sentence, pick in enumerate(found.picks[:-1]):
@@ -104,3 +108,36 @@ def test_the_result_of_tuning_has_the_picks() -> None:
     assert result.picks == hulltune.rerank(lists, result).picks
     assert "picks" not in result.to_dict()
     assert "outputs" not in result.to_dict()
+
+
+@settings(max_examples=40, deadline=None)
+@given(forests(elements=st.floats(-4, 4)), vectors(3, st.floats(-1, 1)))
+def test_lines_of_derivations_read_back(
+    tmp_path_factory: pytest.TempPathFactory, forest: Forest, weights: list[float]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "lines.moses"
+    found = kbest(forest, weights, 5)
+    path.write_text("".join(f"{line}\n" for line, _ in derivation_lines([0], found, "moses")), encoding="utf-8")
+    if not len(found.scores):
+        assert path.read_text() == ""
+        return
+    expected: dict[tuple[str, tuple[tuple[str, float], ...]], float] = {}
+    for each in found[0]:  # equal outputs with equal features are one
+        features = tuple(sorted((name, value) for name, value in each.features.items() if value))
+        expected.setdefault((" ".join(each.tokens), features), each.score)
+    again = read(path, missing=0.0, format="moses")
+    rows = zip(
+        map(again.text, range(again.corpus.edges)), again.corpus.features.by_name(again.feature_names), strict=True
+    )
+    written = [(text, tuple(sorted((name, v) for name, v in features.items() if v))) for text, features in rows]
+    assert written == list(expected)
+    assert again.scores is not None
+    assert again.scores.tolist() == list(expected.values())
+
+
+def test_each_output_once_where_it_was_first_drawn() -> None:
+    forest = Forest.from_nbest(["a", "b", "a", "c", "b"], [[5.0], [4.0], [3.0], [2.0], [1.0]])
+    lines = list(derivation_lines(["u"], kbest(forest, [1.0], 9), "moses", unique=True))
+    assert [line for line, _ in lines] == [
+        "u ||| a ||| f0=5.0 ||| 5.0", "u ||| b ||| f0=4.0 ||| 4.0", "u ||| c ||| f0=2.0 ||| 2.0",
+    ]  # fmt: skip

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Corpus, Forest, InputError, decode, envelopes
-from hulltune.tuning.pruning import envelope_share, prune
+from hulltune import Corpus, Forest, InputError, decode, envelopes, read
+from hulltune.data import Member
+from hulltune.data.joining import Piece, joined
+from hulltune.data.vocabulary import Vocabulary
+from hulltune.tuning.pruning import envelope_share, prune, prune_forests
 from tests.oracles import derivations, edge_lines, output_of
 from tests.strategies import counts, forests, vectors
 
@@ -122,3 +125,30 @@ def test_nothing_to_prune_by_is_refused() -> None:
     for bad in (-1.0, math.nan, math.inf, "wide"):
         with pytest.raises(InputError, match="beam: expected a number of at least 0"):
             prune(forest, [1.0], beam=bad)  # type: ignore[arg-type]  # that is the point
+
+
+def test_first_choices_of_lists_move_with_their_edges_or_go() -> None:
+    vocabulary = Vocabulary()
+    pieces = [
+        Piece(
+            sentence,
+            Forest.from_nbest(["x", "y", "z"], [[0.0], [9.0], [8.0]], vocabulary=vocabulary),
+            Member("m", str(sentence), True),
+            choice,
+        )
+        for sentence, choice in enumerate((2, 0))
+    ]
+    small, pruning = prune_forests(joined(pieces), [1.0], beam=2.0, share=False)
+    assert small.first_choices.tolist() == [1, -1]
+    assert small.corpus.sentence_edges.tolist() == [0, 2, 4]
+    assert pruning.kept.tolist() == [False, True, True] * 2
+    assert str(pruning) == "4 of 6 edges, 2 of 2 nodes"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(forests(elements=counts), min_size=1, max_size=3), st.integers(1, 3))
+def test_pruned_forests_keep_their_names(parts: list[Forest], density: int) -> None:
+    whole = read(parts)
+    small, _ = prune_forests(whole, np.ones(3), density=float(density), share=False)
+    assert (small.ids, small.members, small.feature_names) == (whole.ids, whole.members, whole.feature_names)
+    assert len(small.corpus) == len(whole.corpus)

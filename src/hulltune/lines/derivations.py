@@ -11,7 +11,7 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
-from hulltune.data.features import DenseFeatures, Features, SparseFeatures, gather_rows
+from hulltune.data.features import DenseFeatures, Features, SparseFeatures
 from hulltune.lines.output import tokens_of
 from hulltune.wording import counted
 
@@ -50,16 +50,16 @@ class DerivationLists:
 
     def __getitem__(self, sentence: int) -> tuple[Derivation, ...]:
         sentence = range(len(self))[sentence]
-        features = self.features.rows(int(self.offsets[sentence]), int(self.offsets[sentence + 1]))
-        names = self.corpus.feature_names
+        first, last = int(self.offsets[sentence]), int(self.offsets[sentence + 1])
+        offsets, tokens = self._tokens
         return tuple(
             Derivation(
                 score=float(self.scores[d]),
                 edges=tuple(self.edges[self.edge_offsets[d] : self.edge_offsets[d + 1]].tolist()),
-                tokens=self.corpus.vocabulary.words(self._tokens[1][slice(*self._tokens[0][d : d + 2])].tolist()),
-                features=_by_name(features, d - int(self.offsets[sentence]), names),
+                tokens=self.corpus.vocabulary.words(tokens[offsets[d] : offsets[d + 1]].tolist()),
+                features=features,
             )
-            for d in range(int(self.offsets[sentence]), int(self.offsets[sentence + 1]))
+            for d, features in enumerate(self.features.rows(first, last).by_name(self.corpus.feature_names), first)
         )
 
     @cached_property
@@ -87,18 +87,25 @@ class DerivationLists:
         """
         from hulltune.kernels.forests import derivations
 
-        corpus = self.corpus
-        starts = corpus.sentence_edges[self.sentences]
-        if isinstance(corpus.features, DenseFeatures):
-            columns = np.ascontiguousarray(corpus.features.values.T)
-            sums = derivations.sum_dense(starts, self.edge_offsets, self.edges, columns)
-            return DenseFeatures(sums.T)
-        edges = self.edges.astype(np.int64) + np.repeat(starts, np.diff(self.edge_offsets))
-        row_offsets, index = gather_rows(corpus.features.offsets, edges)
-        offsets, columns, values = derivations.sum_sparse(
-            row_offsets[self.edge_offsets], corpus.features.columns[index], corpus.features.values[index]
+        starts = np.repeat(self.corpus.sentence_edges[self.sentences], np.diff(self.edge_offsets))
+        rows = self.corpus.features.take(starts + self.edges)  # only the rows that are needed: the whole may be large
+        if isinstance(rows, DenseFeatures):
+            if len(self.edges) == len(self.scores):  # an edge each, as in lists: no sums
+                return DenseFeatures(rows.values.astype(np.float64, copy=False))
+            nothing, places = np.zeros(len(self.scores), dtype=np.int64), np.arange(len(self.edges), dtype=np.int32)
+            columns = np.ascontiguousarray(rows.values.T)
+            return DenseFeatures(derivations.sum_dense(nothing, self.edge_offsets, places, columns).T)
+        offsets, numbers, values = derivations.sum_sparse(
+            rows.offsets[self.edge_offsets], rows.columns, rows.values.astype(np.float64, copy=False)
         )
-        return SparseFeatures(offsets, columns, values, corpus.features.width)
+        return SparseFeatures(offsets, numbers, values, rows.width)
+
+    @cached_property
+    def indices(self) -> Int64s:
+        """The place of each hypothesis in its list as written, from 0; −1 for a derivation of a forest."""
+        corpus, edges = self.corpus, self.edges[self.edge_offsets[:-1]]  # the one edge of a hypothesis
+        is_list = np.diff(corpus.node_offsets)[self.sentences] == 1
+        return np.where(is_list, corpus.edge_ids[corpus.sentence_edges[self.sentences] + edges], -1)
 
     @cached_property
     def _tokens(self) -> tuple[Int64s, Int32s]:
@@ -125,11 +132,3 @@ def gather(
         edges=np.concatenate(edges),
         complete=np.concatenate(complete),
     )
-
-
-def _by_name(features: Features, row: int, names: Sequence[str]) -> dict[str, float]:
-    if isinstance(features, DenseFeatures):
-        return dict(zip(names, np.asarray(features.values[row], dtype=np.float64).tolist(), strict=True))
-    first, last = features.offsets[row], features.offsets[row + 1]
-    columns, values = features.columns[first:last].tolist(), features.values[first:last].tolist()
-    return {names[column]: value for column, value in zip(columns, values, strict=True)}

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from hulltune.arrays import Bools, Floats, Int32s, Int64s
+from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset, SentenceId
-from hulltune.data.features import DenseFeatures, Features, SparseFeatures
+from hulltune.data.features import Features
 from hulltune.lines.compute import decode
+from hulltune.lines.derivations import DerivationLists
+from hulltune.lines.scoring import EdgeScorer
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,9 @@ class Reranked(list[str]):
         features: Features | None = None,
         feature_names: tuple[str, ...] = (),
     ) -> None:
-        """Make a list of texts. ``chosen`` tells the sentences with a pick; index −1 and score NaN stand for none."""
+        """Make a list of texts. ``chosen`` tells the sentences with a pick; ``indices`` (−1 for none), ``scores`` (NaN
+        for none) and ``features`` are those of the picks.
+        """
         super().__init__(texts)
         self._texts = tuple(texts)  # the list itself may be changed by its owner
         self._ids, self._chosen, self._indices, self._scores = ids, chosen, indices, scores
@@ -58,106 +62,76 @@ class Reranked(list[str]):
 
     @property
     def indices(self) -> Int64s | None:
-        """The place of each pick in its list as written, −1 for none; None if nothing is known of the picks."""
-        return self._indices
+        """The place of each sentence's pick in its list as written, −1 for none; None if nothing is known of picks."""
+        if self._chosen is None or self._indices is None:
+            return None
+        indices = np.full(len(self._chosen), -1, dtype=np.int64)
+        indices[self._chosen] = self._indices
+        return indices
 
     @cached_property
     def picks(self) -> tuple[Pick, ...]:
         """The pick of each sentence, with its index, score and features."""
         if self._chosen is None or self._indices is None or self._scores is None or self._features is None:
             return ()
-        columns = (self._chosen.tolist(), self._indices.tolist(), self._scores.tolist())
-        rows = self._features.by_name(self._names)
-        return tuple(
-            Pick(
-                id=name,
-                text=text,
+        found = [
+            Pick(id=name, text=text, index=None, score=None, features={})
+            for name, text in zip(self._ids, self._texts, strict=True)
+        ]
+        columns = zip(self._indices.tolist(), self._scores.tolist(), self._features.by_name(self._names), strict=True)
+        for place, (index, score, features) in zip(np.flatnonzero(self._chosen).tolist(), columns, strict=True):
+            found[place] = replace(
+                found[place],
                 index=None if index < 0 else index,
                 score=None if math.isnan(score) else score,
-                features=row if chosen else {},
+                features=features,
             )
-            for name, text, row, chosen, index, score in zip(self._ids, self._texts, rows, *columns, strict=True)
-        )
+        return tuple(found)
 
     @staticmethod
     def of(dataset: Dataset, weights: Any, *, threads: int | None = None) -> Reranked:
         """The best outputs of a dataset under ``weights``. O(edges × features)."""
-        corpus = dataset.corpus
-        found = decode(corpus, weights, threads=threads)
-        chosen = np.flatnonzero(np.diff(found.offsets[0]) > 0)
-        scores = np.full(len(corpus), np.nan)
-        scores[chosen] = found.intercepts[found.offsets[0][chosen]]
+        found = best_derivations(dataset.corpus, weights, threads=threads)
+        texts = np.full(len(found), "", dtype=object)
+        texts[found.sentences] = found.texts
         return Reranked(
-            [texts[0] if texts else "" for texts in found.outputs()],
+            texts.tolist(),
             ids=dataset.ids,
-            chosen=np.diff(found.offsets[0]) > 0,
-            indices=indices_of(corpus, chosen, found.derivation_offsets, found.derivation_edges),
-            scores=scores,
-            features=_sums(corpus, chosen, found.derivation_offsets, found.derivation_edges),
-            feature_names=corpus.feature_names,
+            chosen=np.diff(found.offsets) > 0,
+            indices=found.indices,
+            scores=found.scores,
+            features=found.features,
+            feature_names=found.corpus.feature_names,
         )
 
     @staticmethod
     def first_choices(dataset: Dataset) -> Reranked:
         """The lists' own first choices, whose scores are those of the lists, or NaN where they have none."""
-        corpus = dataset.corpus
-        chosen = np.flatnonzero(dataset.first_choices >= 0)
+        corpus, chosen = dataset.corpus, dataset.first_choices >= 0
         edges = corpus.sentence_edges[:-1][chosen] + dataset.first_choices[chosen]
-        texts, indices = np.full(len(corpus), "", dtype=object), np.full(len(corpus), -1, dtype=np.int64)
-        texts[chosen], indices[chosen] = dataset.texts(edges), corpus.edge_ids[edges]
-        scores = np.full(len(corpus), np.nan)
-        if dataset.scores is not None:
-            scores[chosen] = dataset.scores[edges]
+        texts = np.full(len(corpus), "", dtype=object)
+        texts[chosen] = dataset.texts(edges)
         return Reranked(
             texts.tolist(),
             ids=dataset.ids,
-            chosen=dataset.first_choices >= 0,
-            indices=indices,
-            scores=scores,
-            features=_spread(corpus.features.take(edges), chosen, len(corpus)),
+            chosen=chosen,
+            indices=corpus.edge_ids[edges].astype(np.int64),
+            scores=np.full(len(edges), np.nan) if dataset.scores is None else dataset.scores[edges],
+            features=corpus.features.take(edges),
             feature_names=corpus.feature_names,
         )
 
 
-def indices_of(corpus: Corpus, sentences: Int64s, edge_offsets: Int64s, edges: Int32s) -> Int64s:
-    """For each sentence of the corpus, the place as written of its derivation; −1 for one that has none.
-
-    Derivation d belongs to ``sentences[d]``. A derivation of a list is one edge; those of forests have no place.
-    """
-    indices = np.full(len(corpus), -1, dtype=np.int64)
-    is_list = np.diff(corpus.node_offsets)[sentences] == 1
-    listed = sentences[is_list]
-    places = corpus.sentence_edges[:-1][listed] + edges[edge_offsets[:-1][is_list]]
-    indices[listed] = corpus.edge_ids[places]
-    return indices
-
-
-def _sums(corpus: Corpus, sentences: Int64s, edge_offsets: Int64s, edges: Int32s) -> Features:
-    """The features of each sentence's derivation, summed over its edges in their order; 0 without a derivation."""
-    from hulltune.kernels.forests import derivations
-
-    starts = np.repeat(corpus.sentence_edges[:-1][sentences], np.diff(edge_offsets))
-    rows = corpus.features.take(starts + edges)  # only the rows that are needed: the whole may be very large
-    if isinstance(rows, DenseFeatures):
-        if len(edges) == len(sentences):  # an edge each, as in lists: no sums
-            return _spread(rows, sentences, len(corpus))
-        columns = np.ascontiguousarray(rows.values.T)
-        nothing = np.zeros(len(sentences), dtype=np.int64)
-        sums = derivations.sum_dense(nothing, edge_offsets, np.arange(len(edges), dtype=np.int32), columns)
-        return _spread(DenseFeatures(sums.T), sentences, len(corpus))
-    offsets, numbers, values = derivations.sum_sparse(
-        rows.offsets[edge_offsets], rows.columns, rows.values.astype(np.float64, copy=False)
+def best_derivations(
+    corpus: Corpus, weights: Any, *, threads: int | None = None, scorer: EdgeScorer | None = None
+) -> DerivationLists:
+    """The best derivation of each sentence that has any; of equally good ones, that of ``decode``."""
+    found = decode(corpus, weights, threads=threads, scorer=scorer)
+    return DerivationLists(
+        corpus=corpus,
+        offsets=found.offsets[0],
+        scores=found.intercepts,
+        edge_offsets=found.derivation_offsets,
+        edges=found.derivation_edges,
+        complete=np.ones(len(corpus), dtype=np.bool_),
     )
-    return _spread(SparseFeatures(offsets, numbers, values, rows.width), sentences, len(corpus))
-
-
-def _spread(rows: Features, sentences: Int64s, count: int) -> Features:
-    """The rows at the places of their sentences; other sentences have zeros."""
-    if isinstance(rows, DenseFeatures):
-        values = np.zeros((count, rows.shape[1]))
-        values[sentences] = rows.values
-        return DenseFeatures(values)
-    sizes = np.zeros(count, dtype=np.int64)
-    sizes[sentences] = np.diff(rows.offsets)
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return SparseFeatures(offsets, rows.columns, rows.values, rows.width)

@@ -7,20 +7,21 @@ word graphs). The edges whose max-marginals reach a threshold make whole derivat
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s, as_number
 from hulltune.data.corpus import Corpus, with_edges
+from hulltune.data.dataset import Dataset
 from hulltune.data.forest import Forest, feature_vector
 from hulltune.errors import InputError
 from hulltune.formats.read import DataLike, read
-from hulltune.lines.compute import as_corpus, decode, envelopes
-from hulltune.lines.derivations import DerivationLists
+from hulltune.lines.compute import as_corpus, envelopes
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.directions import feature_units, random_directions, some_axes
+from hulltune.tuning.picks import best_derivations
 from hulltune.wording import counted
 
 RANDOM_DIRECTIONS = 8
@@ -109,6 +110,35 @@ def prune(
     )
 
 
+def prune_forests(
+    dataset: Dataset,
+    weights: Any,
+    *,
+    beam: float | None = None,
+    density: float | None = None,
+    share: bool = True,
+    threads: int | None = None,
+) -> tuple[Dataset, Pruning]:
+    """The dataset without the edges that only bad derivations use, and the Pruning; see ``prune``."""
+    pruning = prune(dataset.corpus, weights, beam=beam, density=density, share=share, threads=threads)
+    kept, edges = pruning.kept, dataset.corpus.sentence_edges
+    before = np.concatenate([[0], np.cumsum(kept)])
+    choices = np.full(len(dataset), -1, dtype=np.int64)
+    for sentence in np.flatnonzero(dataset.first_choices >= 0):
+        edge = edges[sentence] + dataset.first_choices[sentence]
+        if kept[edge]:
+            choices[sentence] = before[edge] - before[edges[sentence]]
+    smaller = replace(
+        dataset,
+        corpus=pruning.corpus,
+        first_choices=choices,
+        scores=None if dataset.scores is None else dataset.scores[kept],
+        copies=None if dataset.copies is None else dataset.copies[kept],
+        qualities={name: values[kept] for name, values in dataset.qualities.items()},
+    )
+    return smaller, pruning
+
+
 def envelope_share(
     corpus: Corpus,
     kept: Bools,
@@ -168,17 +198,9 @@ def _max_marginals(corpus: Corpus, weights: Floats, scorer: EdgeScorer) -> tuple
 
 def _words_of_best(corpus: Corpus, weights: Floats, scorer: EdgeScorer) -> Floats:
     """The number of words of each sentence's best output, at least 1."""
-    found = decode(corpus, weights, scorer=scorer)
-    lists = DerivationLists(
-        corpus=corpus,
-        offsets=found.offsets[0],
-        scores=found.intercepts,
-        edge_offsets=found.derivation_offsets,
-        edges=found.derivation_edges,
-        complete=np.ones(len(corpus), dtype=np.bool_),
-    )
+    found = best_derivations(corpus, weights, scorer=scorer)
     words = np.ones(len(corpus))
-    words[lists.sentences] = np.maximum(lists.token_counts, 1)
+    words[found.sentences] = np.maximum(found.token_counts, 1)
     return words
 
 

@@ -76,7 +76,7 @@ def kbest(data: Data, weights: str, k: int | None, distinct: bool, drawn: Drawn,
             "--as text: only for one derivation a sentence (--k 1); for more, give --as moses, jsonl or tsv"
         )
     from hulltune import lines
-    from hulltune.tuning.extraction import derivation_lines
+    from hulltune.tuning.reranking import derivation_lines
 
     dataset = read(data, quiet=answer.quiet)
     found_weights = weights_for(dataset, weights, missing=data.reading.missing)

@@ -40,8 +40,7 @@ def rerank(data: Data, weights: str, best: int, output: str | None, answer: Answ
         raise InputError(
             "--as text: only for the best candidate of each sentence; give --as moses, jsonl or tsv for more"
         )
-    from hulltune.tuning.extraction import derivation_lines
-    from hulltune.tuning.reranking import rank
+    from hulltune.tuning.reranking import derivation_lines, rank
 
     dataset = read(data, quiet=answer.quiet)
     found = weights_for(dataset, weights, missing=data.reading.missing)
