@@ -30,8 +30,7 @@ NASTY = [
 ]
 
 
-@pytest.mark.parametrize("x_exponent", [-500, 0, 500])
-@pytest.mark.parametrize("y_exponent", [-500, 0, 500])
+@pytest.mark.parametrize(("x_exponent", "y_exponent"), [(0, 0), (-500, -500), (-500, 500), (500, -500), (500, 500)])
 def test_the_laws_hold_exactly_on_nasty_samples(x_exponent: int, y_exponent: int) -> None:
     sets = [[(x * 2.0**x_exponent, y * 2.0**y_exponent) for x, y in points] for points in NASTY]
     check_axioms(HullSemiring(), [Hull.from_points(points) for points in sets], equal=operator.eq)

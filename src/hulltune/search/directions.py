@@ -13,6 +13,7 @@ from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures, SparseFeatures
 from hulltune.errors import InputError
+from hulltune.lines.scoring import forests_of
 from hulltune.threads import ALONE, Workers
 
 DUST = 2.0**-40
@@ -95,9 +96,9 @@ def _forest_ranges(corpus: Corpus, workers: Workers) -> Floats:
 
     Sparse rows are unpacked a sentence at a time, and only for the features that it has.
     """
-    from hulltune.kernels.scores.feature_ranges import feature_ranges
+    from hulltune.kernels.scores.magnitudes import feature_ranges
 
-    graph = corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails
+    graphs = forests_of(corpus)
     features = corpus.features
     ranges = np.zeros((len(corpus), features.shape[1]))
 
@@ -106,13 +107,13 @@ def _forest_ranges(corpus: Corpus, workers: Workers) -> Floats:
         rows = features.rows(first, last)
         if isinstance(rows, DenseFeatures):
             columns = np.ascontiguousarray(rows.values.T)
-            ranges[some] = feature_ranges(*graph, some.start, some.stop, columns)
+            ranges[some] = feature_ranges(graphs, some.start, some.stop, columns)
             return
         present, place = np.unique(rows.columns, return_inverse=True)
         columns = np.zeros((len(present), rows.shape[0]))
         edges = np.repeat(np.arange(rows.shape[0]), np.diff(rows.offsets))
         np.add.at(columns, (place, edges), rows.values)
-        ranges[some, present] = feature_ranges(*graph, some.start, some.stop, columns)
+        ranges[some, present] = feature_ranges(graphs, some.start, some.stop, columns)
 
     workers.map(fill, corpus.parts(AT_ONCE if isinstance(features, DenseFeatures) else 1))
     return ranges

@@ -87,7 +87,7 @@ class Sentences:
     @cached_property
     def longest(self) -> Floats:
         """The number of edges of each sentence's longest derivation."""
-        from hulltune.kernels.forests.depths import longest_derivations
+        from hulltune.kernels.scores.magnitudes import longest_derivations
 
         return longest_derivations(self.scorer.forests)
 
