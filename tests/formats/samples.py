@@ -5,12 +5,20 @@ To add a format, or another dialect of one, add a row to SAMPLES: its checks com
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from hulltune.names import FOREST_FORMATS
+from tests.formats.lattice_oracles import (
+    BinaryArc,
+    BinaryState,
+    binary_fst,
+    compact,
+    floats,
+    sparse_tuple,
+    symbol_table,
+)
 
 
 class Broken(NamedTuple):
@@ -39,6 +47,10 @@ class Sample:
     """Whether ``word`` may be left out, so that an output is empty."""
     broken: tuple[Broken, ...] = ()
     """Faults of one line beside the ones that all formats share."""
+    last: str = ""
+    """A part of the content at its end: of a file that is cut off before it, a reader can tell that it is."""
+    alone: str = ""
+    """The start of the content, of which parts are whole files, too."""
     blank_is_a_list: bool = False
     """Whether an empty file of this format is a list without hypotheses."""
 
@@ -223,10 +235,33 @@ LISTS = [
     ),
 ]
 
-OPENFST = struct.pack("<ii6si8siiQqqq", 2125659606, 6, b"vector", 8, b"standard", 2, 0, 3, 0, 2, 0) + struct.pack(
-    "<fqiififq", float("inf"), 1, 7, 7, 0.5, 1, 0.0, 0
+INFINITY = float("inf")
+OPENFST = binary_fst(
+    "standard", [BinaryState(floats(INFINITY), [BinaryArc(7, floats(0.5), 1)]), BinaryState(floats(0))]
 )
-"""An acceptor of the label 7, whose cost is 0.5."""
+NAMED = binary_fst(
+    "standard",
+    [
+        BinaryState(floats(INFINITY), [BinaryArc(1, floats(0.5), 1), BinaryArc(2, floats(1), 1)]),
+        BinaryState(floats(2)),
+    ],
+    flags=2,
+    tables=symbol_table({0: "<eps>", 1: "house", 2: "home"}),
+)
+TUPLES = binary_fst(
+    "tropicalsparsetuple",
+    [
+        BinaryState(sparse_tuple({}, INFINITY), [BinaryArc(5, sparse_tuple({1: 1.0, 3: -2.0}), 1)]),
+        BinaryState(sparse_tuple({})),
+    ],
+)
+COMPACT = b"u1 " + binary_fst(
+    "compactlattice44",
+    [
+        BinaryState(compact(INFINITY, INFINITY), [BinaryArc(5, compact(0.5, -20.25, [1, 2]), 1)]),
+        BinaryState(compact(0.25, -1, [4, 4])),
+    ],
+)
 
 FORESTS = [
     Sample(
@@ -235,6 +270,7 @@ FORESTS = [
         number="-1.5",
         word="home",
         broken=(Broken("[0] home", "[7] home", "7"),),
+        last="||| g=2",
     ),
     Sample(
         "plf",
@@ -242,6 +278,7 @@ FORESTS = [
         number="-1.5",
         word="house",
         broken=(Broken("{},1", "{},9", "."),),
+        last="\n",
     ),
     Sample(
         "slf",
@@ -251,6 +288,7 @@ FORESTS = [
         word="home",
         may_be_empty=False,
         broken=(Broken("S=1 E=2", "S=1 E=9", "."),),
+        last="J=1",
     ),
     Sample(
         "kaldi",
@@ -277,6 +315,7 @@ FORESTS = [
             Broken("[1] home", "[7] home", "no node .7.; expected one that has edges"),
             Broken("a ||| lm_0=-2", "a", "no '|||'"),
         ),
+        last="||| lm_0=-1\n",
     ),
     Sample(
         "moses-graph",
@@ -291,6 +330,8 @@ FORESTS = [
             Broken("hyp=2 stack", "stack", "no field hyp="),
             Broken("transition=-2 ", "", "neither transition= nor scores="),
         ),
+        last="out=home",
+        alone="7 hyp=0 stack=0\n",
     ),
     Sample(
         "moses-graph",
@@ -305,6 +346,8 @@ FORESTS = [
             Broken("oov=1", "oov", "'oov' is no feature"),
             Broken("ich|", "", "expected 'source|target'"),
         ),
+        last='out="ich',
+        alone="4 hyp=0 stack=0 forward=1 fscore=-3\n",
     ),
     Sample(
         "cdec-json",
@@ -314,6 +357,7 @@ FORESTS = [
         number="-1.5",
         word="home",
         broken=(Broken('"tail":[0]', '"tail":[3]', "edge 1: no node 3"),),
+        last="\n",
     ),
     Sample(
         "travatar",
@@ -323,8 +367,21 @@ FORESTS = [
         word="home",
         may_be_empty=False,
         broken=(Broken('"tails": [1]', '"tails": [3]', "edge 0: no node 3"),),
+        last="\n",
     ),
     Sample("openfst", OPENFST),
+    Sample("openfst", NAMED, "with words"),
+    Sample("openfst", TUPLES, "sparse tuples"),
+    Sample("kaldi", COMPACT, "compact binary"),
+    Sample(
+        "kaldi",
+        "u1 \n0 1 17 house 0.5,-1.5\n0 2 17 home 1,-30\n1 2 18 x 0,0\n2 0.25,-1\n\n",
+        "lattice",
+        number="-1.5",
+        word="home",
+        may_be_empty=False,
+        broken=(Broken("17 home", "home", "4 fields"),),
+    ),
 ]
 
 SAMPLES = [*LISTS, *FORESTS]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import random
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from hulltune.names import FOREST_FORMATS, WRITERS
 from tests.formats.refusals import refusal
 from tests.formats.samples import LISTS, SAMPLES, Sample
 from tests.soak.inputs import digest
+from tests.soak.mutations import mutated
 
 ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "zstandard"
 PACKERS: dict[str, Callable[[], Callable[[bytes], bytes]]] = {
@@ -106,13 +109,65 @@ def test_compressed_files_are_unpacked_or_refused(sample: Sample, kind: str, tmp
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ("0 1 a 0.5\n1 0.5\n", "openfst-text"),
+        ("0\t1\tin\tout\n1\n", "openfst-text"),
+        ("0 1 5 0.5,-20.25,1_2_3\n1 0.25,-1,4_4\n", "kaldi"),
+        ("5 7\n0\n1\na b ||| x=1\n", "forest"),
+        ("# made by hand\nN=3 L=3\n", "slf"),
+        ("()\n", "plf"),
+        ("( ( (u'a', 1, 1), ), )", "plf"),
+        ("((", "plf"),
+        ("1 0\n0\n", "forest"),
+        ("0 ||| VERSION=1.0 ||| x=1\n", "moses"),
+        ('{"id": 1, "candidates": []}', "jsonl"),
+        ("utt1\n-1200.5 -20.25 3 it is cold\n", None),
+        ("title\n0 1 a 0.5\nnot an arc\n", None),
+        ("a title\n0 1 a 0.5\n1\n", None),
+        ("u1 12:30\nu2 12:31\n", None),
+        ("John wrote 3:16\nMark wrote 1:2\n", None),
+        ("(a) text\n", None),
+    ],
+)
+def test_what_files_look_like(content: str, kind: str | None, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text(content)
+    if kind is None:
+        with pytest.raises(InputError, match="cannot tell the format"):
+            sniff(tmp_path / "file")
+    else:
+        assert sniff(tmp_path / "file") == kind
+
+
 @every_format
 def test_a_file_that_is_cut_off_is_answered_or_refused(sample: Sample, tmp_path: Path) -> None:
     path = sample.write(tmp_path)
+    told = len(sample.data)  # the length from which on nobody can tell that something is missing
+    if sample.is_text:
+        told = sample.data.rindex(sample.last.encode()) if sample.last else 0
     for end in range(len(sample.data)):
         sample.write(tmp_path, sample.data[:end])
         outcome(path)
-        outcome(path, format=sample.format)
+        found = outcome(path, format=sample.format)
+        assert end <= len(sample.alone) or end >= told or found.startswith(str(path)), (end, found)
+
+
+@every_format
+def test_a_damaged_file_is_answered_or_refused_in_little_time(sample: Sample, tmp_path: Path) -> None:
+    dice = random.Random(7)
+    path = sample.write(tmp_path)
+    others = [other.data for other in SAMPLES if other.format == sample.format]
+    options: dict[str, Any] = {} if sample.is_of_forests else {"on_error": "skip"}
+    answers = {outcome(path, format=sample.format)}  # kernels are compiled before the clock runs
+    start = time.thread_time()
+    for _ in range(250):
+        sample.write(tmp_path, mutated(sample.data, others, dice))
+        outcome(path)
+        answers |= {outcome(path, format=sample.format), outcome(path, format=sample.format, **options)}
+    assert time.thread_time() - start < 60
+    refused = sum(answer.startswith(str(path)) for answer in answers)
+    assert 0 < refused < len(answers)
 
 
 @every_format

@@ -72,11 +72,6 @@ def test_processes_read_what_one_thread_reads(
     assert all(process.returncode is not None for process in eager)
 
 
-def test_threads_read_what_one_thread_reads(tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "lattices", 23)
-    assert_same(read(folder, threads=5), read(folder, threads=1))
-
-
 def test_a_fault_is_told_as_by_one_thread(tmp_path: Path, eager: list[subprocess.Popen[bytes]]) -> None:
     folder = write_folder(tmp_path / "lattices", 12)
     for number in (5, 9):
@@ -134,17 +129,6 @@ def test_no_room_for_processes_is_no_fault(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(forest_reading, "start", refuse)
     folder = write_folder(tmp_path / "lattices", 9)
     assert_same(read(folder, threads=4), read(folder, threads=1))
-
-
-def test_a_process_that_reads_ends_with_the_one_that_asked() -> None:
-    helper = start(forest_reading.COMMAND)
-    assert helper.stdin is not None
-    assert helper.stdout is not None
-    send(helper.stdin, ([("no such file", "slf")], ForestOptions()))
-    assert receive(helper.stdout)[0] is None
-    helper.stdin.close()
-    assert helper.wait(10) == 0
-    helper.stdout.close()
 
 
 def test_no_process_outlives_a_killed_reader(tmp_path: Path) -> None:

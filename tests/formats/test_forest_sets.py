@@ -77,11 +77,6 @@ def test_of_several_faulty_files_the_first_is_named(folder: Path) -> None:
             read(folder, threads=threads)
 
 
-def test_several_files_keep_their_order(folder: Path) -> None:
-    found = read([folder / "10.hg", folder / "1.hg"])
-    assert [outputs(found, i)[0] for i in range(2)] == ["w10", "w1"]
-
-
 @pytest.mark.parametrize(("ids", "expected"), [("order", (0, 1, 2)), ("name", (1, 2, 10)), ("name1", (0, 1, 9))])
 def test_ids(folder: Path, ids: str, expected: tuple[int, ...]) -> None:
     found = read(str(folder / "*.hg"), ids=ids)
@@ -254,11 +249,6 @@ def test_a_folder_is_known_by_one_file_of_each_suffix(tmp_path: Path, names: lis
         is_forest = name.endswith(("slf", ".gz"))
         (tmp_path / name).write_text("VERSION=1.0\nN=2 L=1\nJ=0 S=0 E=1 W=a a=-1\n" if is_forest else "some text\n")
     assert sniff(tmp_path) == kind
-
-
-def test_natural_order() -> None:
-    names = ["b10", "b9", "a", "b", "10", "9", "b9a", "b09"]
-    assert sorted(names, key=natural_key) == ["9", "10", "a", "b", "b09", "b9", "b9a", "b10"]
 
 
 @settings(deadline=None, max_examples=60)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from hulltune import read, read_weights, rerank, write
 from hulltune.data.features import SparseFeatures
-from hulltune.formats import forest_text
 from hulltune.formats.forest_files import ForestOptions
 from hulltune.formats.forest_text import read_forest_text, read_joshua
 from tests.formats import forest_text_oracle as oracle
@@ -114,13 +112,6 @@ def test_features_are_negated_where_asked(file: Path) -> None:
     assert one.forest.features.toarray()[0].tolist() == [1, 0.5, 0, 0]
 
 
-def test_windows_line_ends_tabs_no_last_line_end_and_a_byte_order_mark(file: Path) -> None:
-    (expected,) = read_all(read_forest_text, file, SMALL)
-    odd = "\ufeff" + SMALL.replace("\n", "\r\n").replace(" ", "\t ").removesuffix("\r\n")
-    (named,) = read_all(read_forest_text, file, odd)
-    assert_same(named.forest, expected.forest)
-
-
 def test_several_forests_with_names(file: Path) -> None:
     first, second, third = read_all(
         read_forest_text, file, f"# name utt 1\n{SMALL}\n\n{SMALL}# name z\n# more\n1 0\n0\n"
@@ -212,30 +203,11 @@ def test_what_is_wrong_is_said_with_its_line(file: Path, content: str | bytes, m
     assert_refused(lambda: read_all(read_forest_text, file, content), f"{file}{message}")
 
 
-def test_a_file_that_is_cut_off_anywhere_is_refused(file: Path) -> None:
-    for reader, content in ((read_forest_text, SMALL), (read_forest_text, MOSES), (read_joshua, JOSHUA)):
-        last_line = content.rindex("\n", 0, -1)
-        for length in range(content.index("|||", last_line) + 3):
-            assert refusal(partial(read_all, reader, file, content[:length])) is not None
-
-
 @settings(max_examples=400)
 @given(st.sampled_from([SMALL, MOSES, SMALL + "# name x\n" + SMALL]).flatmap(edited))
 def test_the_reader_agrees_with_a_plain_parser(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     path = tmp_path_factory.getbasetemp() / "edited.hg"
     assert_agrees(read_forest_text, path, content, lambda: [forest.build() for forest in oracle.forest_text(content)])
-
-
-@settings(max_examples=200)
-@given(st.binary(max_size=40), st.integers(0, len(SMALL)))
-def test_any_bytes_give_forests_or_an_error(
-    tmp_path_factory: pytest.TempPathFactory, garbage: bytes, place: int
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "garbage.hg"
-    for reader in (read_forest_text, read_joshua):
-        for content in (garbage, SMALL.encode()[:place] + garbage + SMALL.encode()[place:]):
-            said = refusal(partial(read_all, reader, path, content))
-            assert said is None or said.startswith(f"{path}:")
 
 
 @pytest.mark.parametrize(
@@ -294,18 +266,6 @@ def test_what_is_wrong_with_a_hypergraph_of_joshua(file: Path, content: str, mes
     said = refusal(lambda: read_all(read_joshua, file, content))
     assert said is not None
     assert said.startswith(f"{file}{message}")
-
-
-def test_the_two_formats_are_told_apart() -> None:
-    first_edge = SMALL.index("a |||")
-    for content in (SMALL, MOSES, SMALL[: SMALL.index("[0]")], SMALL[:first_edge], "1 0\n0\n", "0 0\n"):
-        assert forest_text.looks_like(content.encode())
-        assert not forest_text.looks_like_joshua(content.encode())
-    assert forest_text.looks_like_joshua(JOSHUA.encode())
-    assert not forest_text.looks_like(JOSHUA.encode())
-    for content in ("", "\n", "0 ||| a ||| x=1", "12 34\n5 6\n", "(((", '{"nodes": []}', "0 hyp=0 stack=0\n"):
-        assert not forest_text.looks_like(content.encode())
-        assert not forest_text.looks_like_joshua(content.encode())
 
 
 @settings(max_examples=300)

@@ -1,11 +1,12 @@
-"""Whatever the bytes, a reader gives lists or an InputError, in bounded time, and skipping leaves only good rows."""
+"""Whatever is in folders of scores, references and added scores, they are read or refused in one line.
+
+Damaged files of all formats are in test_contract.py.
+"""
 
 from __future__ import annotations
 
 import itertools
-import json
 import shutil
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,60 +21,8 @@ from hulltune.formats import read_references
 from tests.formats.refusals import refusal
 from tests.lists import all_texts
 
-json_values = st.recursive(
-    st.one_of(
-        st.none(), st.booleans(), st.integers(-5, 10**30), st.floats(), st.text(max_size=4), st.sampled_from(["0", "u"])
-    ),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)),
-    max_leaves=6,
-)
 numbers = st.one_of(st.integers(-9, 9), st.floats(-1e9, 1e9))
-
-
-def either(good: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Mostly what belongs there, now and then anything."""
-    return st.one_of(good, good, good, json_values)
-
-
-def record(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[str]:
-    some = st.fixed_dictionaries({}, optional={name: either(value) for name, value in fields.items()})
-    whole = st.fixed_dictionaries({name: either(value) for name, value in fields.items()})
-    return st.one_of(whole, some).map(json.dumps)
-
-
-features = st.dictionaries(st.sampled_from("xy"), either(numbers), max_size=2)
-candidates = st.lists(
-    either(st.fixed_dictionaries({"text": st.text(max_size=3), "features": features, "score": numbers})), max_size=3
-)
 words = st.text("ab é\t,\"'|=:1.-", max_size=12)
-odd_cells = st.lists(st.one_of(numbers.map(str), words), min_size=2, max_size=5)
-cells = st.one_of(
-    st.tuples(st.sampled_from(["0", "7", "u"]), st.text("ab é'|", max_size=5), numbers.map(str), numbers.map(str)),
-    odd_cells,
-)
-LINES: dict[str, st.SearchStrategy[str]] = {
-    "moses": words.map("0 ||| a ||| {} ||| 1".format),
-    "jsonl": st.one_of(
-        record(id=st.integers(0, 3), refs=st.lists(st.text(max_size=3)), source=st.text(), candidates=candidates),
-        record(
-            id=st.integers(0, 3), text=st.text(max_size=3), x=numbers, y=st.booleans(), ref=st.text(), score=numbers
-        ),
-    ),
-    "sockeye": record(
-        sentence_id=st.integers(0, 3),
-        translations=st.lists(st.text(max_size=3), max_size=2),
-        scores=st.lists(st.one_of(numbers, st.lists(numbers, max_size=2)), max_size=2),
-    ),
-    "nemo": st.one_of(
-        record(audio_filepath=st.text(), text=st.text(), beams=st.lists(st.tuples(st.text(max_size=3), numbers))),
-        st.builds("{}\t{}".format, words, numbers),
-    ),
-    "csv": cells.map(",".join),
-    "tsv": cells.map("\t".join),
-    "fairseq": st.builds("{}-{}\t{}\t{}".format, st.sampled_from("STHDPA"), st.integers(0, 3), numbers, words),
-    "srilm": st.builds("{} {} {} {}".format, numbers, numbers, numbers, words),
-}
-HEADERS = {"csv": "id,text,lm,score", "tsv": "id\ttext\tlm\tref"}
 
 
 def read_and_check(path: Path, **options: Any) -> Dataset:
@@ -82,34 +31,6 @@ def read_and_check(path: Path, **options: Any) -> Dataset:
     assert all_texts(lists) == [lists.text(row) for row in range(lists.corpus.edges)]
     assert lists.corpus.edges == lists.corpus.edges
     return lists
-
-
-@pytest.mark.parametrize("name", LINES)
-def test_text_formats(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
-    path = tmp_path_factory.mktemp("fuzz") / "width1.txt"
-    outcomes = {"read": 0, "refused": 0}
-    path.write_text("0 ||| a ||| x=1 ||| 1\n", encoding="utf-8")
-    read_and_check(path)  # kernels are compiled before the clock runs
-
-    @settings(max_examples=250)
-    @given(
-        st.lists(st.one_of(LINES[name], LINES[name], LINES[name], st.text(max_size=10)), max_size=5),
-        st.binary(max_size=3),
-        st.booleans(),
-    )
-    def run(lines: list[str], tail: bytes, headed: bool) -> None:
-        if headed and name in HEADERS:
-            lines = [HEADERS[name], *lines]
-        path.write_bytes("\n".join(lines).encode("utf-8", errors="surrogatepass") + tail)
-        start = time.thread_time()  # other processes may be busy
-        for options in ({}, {"format": name}, {"format": name, "on_error": "skip"}, {"format": name, "missing": 0}):
-            message = refusal(partial(read_and_check, path, **options))
-            outcomes["read" if message is None else "refused"] += 1
-            assert message is None or (message and "\n" not in message)
-        assert time.thread_time() - start < 5
-
-    run()
-    assert min(outcomes.values()) > 20
 
 
 @settings(max_examples=150)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import Forest, InputError
-from hulltune.formats import cdec_json, travatar
+from hulltune.formats import cdec_json
 from hulltune.formats.cdec_json import read_cdec_json
 from hulltune.formats.forest_files import ForestOptions, ForestReader
 from hulltune.formats.travatar import read_travatar
@@ -232,22 +232,6 @@ def test_what_is_no_json(file: Path, reader: ForestReader, before: str, after: s
     assert "; expected the JSON of a" in said
     cut_off = str(refusal(lambda: read_all(reader, file, before)))
     assert cut_off.startswith(f"{file}:1: no JSON: Expecting value (is the file cut off?); expected the JSON")
-
-
-def test_a_file_that_is_cut_off_anywhere_is_refused(file: Path) -> None:
-    for reader, content in ((read_cdec_json, CDEC), (read_travatar, TRAVATAR)):
-        for length in range(len(content) - 1):
-            assert refusal(partial(read_all, reader, file, content[:length])) is not None
-
-
-def test_what_the_formats_look_like() -> None:
-    assert cdec_json.looks_like(CDEC.encode())
-    assert travatar.looks_like(TRAVATAR.encode())
-    assert not cdec_json.looks_like(TRAVATAR.encode())
-    assert not travatar.looks_like(CDEC.encode())
-    for other in (b"", b"{}", b"[1]", b'{"id": 1, "candidates": []}', b"3 4\n"):
-        assert not cdec_json.looks_like(other)
-        assert not travatar.looks_like(other)
 
 
 @given(forests())

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hulltune import InputError, read
 from hulltune.data.vocabulary import Vocabulary
-from hulltune.formats import kaldi, openfst, slf
+from hulltune.formats import kaldi
 from hulltune.formats.forest_files import ForestOptions
 from hulltune.formats.fst_binary import MAGIC
 from hulltune.formats.kaldi import looks_like, read_kaldi
@@ -135,16 +135,6 @@ def test_words_and_what_is_no_word(file: Path, tmp_path: Path) -> None:
         read_all(read_kaldi, file, b"u\n" + COMPACT_TEXT.replace(" 6 ", " 7 ").encode(), symbols=tmp_path / "words.txt")
 
 
-@pytest.mark.parametrize("kind", ["compact binary", "binary"])
-def test_binary_archives_cut_off_at_any_byte(file: Path, kind: str) -> None:
-    whole = archive(ALL[kind], ["u1", "u2"])
-    middle = len(whole) // 2
-    for length in [*range(1, middle), *range(middle + 1, len(whole))]:
-        reason = refusal(partial(read_all, read_kaldi, file, whole[:length]))
-        assert reason is not None
-        assert "lat.1" in reason
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -223,24 +213,6 @@ def test_binary_paths_are_those_of_the_lattice(
         {state: (0 - row[0], 0 - row[1]) for state, row in lattice.finals.items()},
     )
     assert forest_paths(named.forest) == negated.paths()
-
-
-def test_which_files_look_like_it() -> None:
-    for content in ALL.values():
-        assert looks_like(archive(content, ["utt"]))
-        assert looks_like(archive(content, ["utt"], b"\0B"))
-    assert looks_like(COMPACT_TEXT.encode())
-    assert looks_like(compact_binary())
-    for content in ALL.values():
-        for head in (content, archive(content, ["utt"])):
-            assert not slf.looks_like(head)
-            assert not openfst.looks_like(head)
-            assert not openfst.looks_like_text(head) or head == LATTICE_TEXT.encode()  # also an OpenFst transducer
-    assert not looks_like(b"0 1 a 0.5\n1\n")
-    assert not looks_like(b"0 ||| a ||| x=1 ||| 2\n")
-    assert not looks_like(b"VERSION=1.0\n")
-    assert not looks_like(binary_fst("standard", []))
-    assert not looks_like(b"")
 
 
 BARE = b"u2 \n0\t1\t6\t1,-10,3_4\n1\n"
@@ -408,17 +380,3 @@ def test_archives_of_lists_cut_off_at_any_byte(tmp_path: Path) -> None:
             (tmp_path / "lat.ark").write_bytes(whole[:length])
             reason = refusal(partial(read_all, read_kaldi, path))
             assert (reason is None and kind == "compact text") or (reason is not None and "lat." in reason)
-
-
-def test_what_looks_like_no_lattice() -> None:
-    for head in (
-        b"title\n0 1 a 0.5\nnot an arc\n",
-        b"a title\n0 1 a 0.5\n1\n",
-        b"3 4\n2\nthe ||| lm=-1\n",
-        b"u1 12:30\nu2 12:31\n",
-        b"utt1\n-1200.5 -20.25 3 it is cold\n",
-        b"5\n3 7 2\n1 2 3 4\n",  # references that are numbers
-        b"John wrote 3:16\nMark wrote 1:2\n",
-    ):
-        assert not looks_like(head)
-        assert not kaldi.looks_like_list(head)

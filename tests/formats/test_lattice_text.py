@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune.data.vocabulary import Vocabulary
-from hulltune.formats import moses_graph, plf
+from hulltune.formats import plf
 from hulltune.formats.forest_files import ForestOptions, ForestReader
 from hulltune.formats.forest_text import read_forest_text
 from hulltune.formats.moses_graph import read_moses_graph
@@ -159,15 +159,6 @@ def test_what_is_wrong_with_a_search_graph(file: Path, content: str | bytes, mes
     assert_refused(lambda: read_all(read_moses_graph, file, content), f"{file}{message}")
 
 
-def test_a_search_graph_that_is_cut_off_is_refused(file: Path) -> None:
-    first_sentence = PLAIN[: PLAIN.index("2 hyp=0")]
-    for content in (first_sentence, EXTENDED[: EXTENDED.index("4 hyp=2")]):
-        start = content.index("\n") + 1  # the first line alone may be a sentence that could not be translated
-        for length in [*range(len("0 hyp=0")), *range(start + 1, content.rindex("out=") + 4)]:
-            assert refusal(partial(read_all, read_moses_graph, file, content[:length])) is not None
-    assert refusal(partial(read_all, read_moses_graph, file, EXTENDED[: EXTENDED.index("\n")])) is not None
-
-
 # PLF
 
 
@@ -221,11 +212,6 @@ def test_dicts_beside_scores_and_names(file: Path) -> None:
     assert both.forest.features.toarray().tolist() == [[0, 0, 0], [0.5, 3, 1], [0.25, 4, 2]]
     assert network.forest.feature_names == ("score", "it's{}")
     assert network.forest.features.toarray().tolist() == [[0, 0], [0.5, 1]]
-
-
-def test_dicts_cut_off_at_any_character(file: Path) -> None:
-    for length in range(1, len(DICTS) - 1):
-        assert refusal(partial(read_all, read_plf, file, DICTS[:length])) is not None
 
 
 @pytest.mark.parametrize(
@@ -297,18 +283,6 @@ def test_more_that_is_wrong_with_a_lattice(file: Path) -> None:
     assert said == f"{file}:1: not UTF-8 (byte 0xff); convert the file to UTF-8"
     for length in range(len(LATTICE) - 1):
         assert refusal(partial(read_all, read_plf, file, LATTICE[:length])) is not None
-
-
-def test_what_the_formats_look_like() -> None:
-    for content in (PLAIN, EXTENDED, BRACKETS):
-        assert moses_graph.looks_like(content.encode())
-        assert not plf.looks_like(content.encode())
-    for content in (LATTICE, "()\n", "( ( (u'a', 1, 1), ), )", "((", "((('"):
-        assert plf.looks_like(content.encode())
-        assert not moses_graph.looks_like(content.encode())
-    for other in (b"", b"(a) text\n", b"0 ||| a\n", b"1 2\n"):
-        assert not plf.looks_like(other)
-        assert not moses_graph.looks_like(other)
 
 
 @st.composite
@@ -397,23 +371,6 @@ def as_python_has_it(line: str) -> PlainForest | None:
             lattice.edges.append(PlainEdge(tail + distance, [tail], [0, word], {"score": float(score)}))
     lattice.edges.append(PlainEdge(0, [], [], {}))
     return lattice
-
-
-@pytest.mark.parametrize("content", [PLAIN, EXTENDED, BRACKETS])
-def test_damaged_search_graphs(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
-    path = tmp_path_factory.mktemp("fuzz") / "damaged"
-    outcomes = {"read": 0, "refused": 0}
-
-    @settings(max_examples=250)
-    @given(edited(content), st.binary(max_size=3))
-    def assert_read_or_refused(damaged: str, more: bytes) -> None:
-        given = damaged.encode("utf-8", errors="surrogatepass") + more
-        said = refusal(partial(read_all, read_moses_graph, path, given))
-        outcomes["read" if said is None else "refused"] += 1
-        assert said is None or (said.startswith(f"{path}:") and "\n" not in said)
-
-    assert_read_or_refused()
-    assert min(outcomes.values()) > 5
 
 
 @pytest.mark.parametrize("reader", [read_moses_graph, read_forest_text])

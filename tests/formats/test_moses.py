@@ -46,43 +46,6 @@ def test_sparse_names_left_out_are_zero_and_counted(file: Path) -> None:
     assert read.omitted == {"x": 1, "y": 1, "z": 2}
 
 
-def test_sparse_names_after_dense_ones(file: Path) -> None:
-    read = lists(file, "0 ||| a ||| D0= 1 2 sp_a=1 ||| 0\n0 ||| b ||| D0= 3 4 sp_b=1 sp_a=2 ||| 0\n")
-    assert read.feature_names == ("D0_0", "D0_1", "sp_a", "sp_b")
-    assert read.corpus.features.matrix().tolist() == [[1, 2, 1, 0], [3, 4, 2, 1]]
-
-
-def test_an_omitted_feature_does_not_keep_the_value_of_the_hypothesis_before(file: Path) -> None:
-    read = lists(file, "0 ||| a ||| x=5 ||| 0\n0 ||| b ||| ||| 0\n0 ||| c ||| x=5 ||| 0\n")
-    assert read.corpus.features.matrix()[:, 0].tolist() == [5, 0, 5]
-
-
-def test_no_space_before_the_first_bars_tabs_and_windows_line_ends(file: Path) -> None:
-    read = lists(file, "0||| a b  |||\tx=1 |||2\r\n1|||c|||x=2|||3")
-    assert all_texts(read) == ["a b", "c"]
-    assert read.scores is not None
-    assert read.scores.tolist() == [2, 3]
-
-
-def test_names_may_hold_an_equals_sign_and_other_alphabets(file: Path) -> None:
-    read = lists(file, "0 ||| é ||| a==1 größe= 2 x:y=3 ||| 0\n")
-    assert read.feature_names == ("a=", "größe", "x:y")
-    assert read.text(0) == "é"
-
-
-def test_the_old_style_and_values_without_names(file: Path) -> None:
-    assert lists(file, "0 ||| a ||| lm: -1 tm: 1 2 ||| 0\n").feature_names == ("lm", "tm_0", "tm_1")
-    assert lists(file, "0 ||| a ||| -1 2 ||| 0\n0 ||| b ||| 3 4 ||| 0\n").corpus.features.matrix().tolist() == [
-        [-1, 2],
-        [3, 4],
-    ]
-
-
-def test_further_fields_are_passed_over_and_the_score_may_be_absent(file: Path) -> None:
-    assert lists(file, "0 ||| a ||| x=1 ||| 0 ||| 0-0 1-1 ||| fwd\n").corpus.edges == 1
-    assert lists(file, "0 ||| a ||| x=1\n0 ||| b ||| x=2\n").scores is None
-
-
 def test_ids_in_any_order_are_grouped_and_gaps_are_empty_lists(file: Path) -> None:
     read = lists(file, "3 ||| d ||| x=1\n0 ||| a ||| x=2\n3 ||| e ||| x=3\n1 ||| b ||| x=4\n0 ||| f ||| x=5\n")
     assert read.ids == range(4)

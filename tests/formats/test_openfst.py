@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import struct
-import time
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from hulltune import Forest, InputError, read
 from hulltune.data import SparseFeatures
-from hulltune.formats.openfst import looks_like, looks_like_text, read_openfst
+from hulltune.formats.openfst import read_openfst
 from tests.formats.lattice_oracles import (
     BinaryArc,
     BinaryState,
@@ -159,17 +158,6 @@ def test_several_fsts_and_an_unknown_number_of_states(file: Path) -> None:
     assert [forest_paths(named.forest) for named in both] == [SMALL_PATHS, SMALL_PATHS]
 
 
-@pytest.mark.parametrize("data", [
-    small(), small(flags=3, tables=2 * symbol_table({5: "a", 6: "b"})),
-    binary_fst("tropicalsparsetuple", tuple_states({2: 0.5, 5: -1.0})),
-])  # fmt: skip
-def test_cut_off_at_any_byte(file: Path, data: bytes) -> None:
-    for length in range(1, len(data)):
-        assert f"byte {length}: the file ends within an FST" in str(refusal(partial(binary, file, data[:length])))
-    for extra in (b"x", b"\0" * 40):
-        assert f"byte {len(data)}" in str(refusal(partial(binary, file, data + extra)))
-
-
 def states_of(*finals: float, arcs: list[BinaryArc] | None = None) -> bytes:
     first, *others = finals
     return binary_fst("standard", [BinaryState(floats(first), arcs or []), *(BinaryState(floats(w)) for w in others)])
@@ -221,14 +209,6 @@ def test_binary_files_at_fault(file: Path, data: bytes, message: str) -> None:
         binary(file, data)
 
 
-def test_large_counts_cost_neither_time_nor_memory(file: Path) -> None:
-    binary(file, small())  # kernels are compiled before the clock runs
-    start = time.thread_time()
-    for data in (small(count=2**62), patched(small(), struct.pack("<qi", 2, 7), HUGE + b"\7\0\0\0")):
-        assert refusal(partial(binary, file, data)) is not None
-    assert time.thread_time() - start < 5
-
-
 singles = st.floats(-(2.0**100), 2.0**100, width=32)
 
 
@@ -249,18 +229,6 @@ def test_binary_paths_are_those_of_the_lattice(tmp_path_factory: pytest.TempPath
         {state: (0 - row[0],) for state, row in lattice.finals.items()},
     )
     assert forest_paths(forest) == negated.paths()
-
-
-def test_which_files_look_like_it() -> None:
-    assert looks_like(small())
-    assert not looks_like(small("compactlattice44"))
-    assert not looks_like(b"0 1 a 0.5\n")
-    assert looks_like_text(b"0 1 a 0.5\n1 0.5\n")
-    assert looks_like_text(b"0\t1\tin\tout\n1\n")
-    assert not looks_like_text(b"5 7\n0\n1\na b ||| x=1\n")
-    assert not looks_like_text(b"0 ||| a ||| x=1 ||| 2\n")
-    assert not looks_like_text(small())
-    assert not looks_like_text(b"")
 
 
 SPECIAL = [str(label) for label in range(999_999_991, 1_000_000_000)]

@@ -252,15 +252,6 @@ def test_references_within_the_lists(tmp_path: Path) -> None:
     assert len(lists) == 2
 
 
-@pytest.mark.parametrize("words", [["a b", "", "c"], ["ä ö", "", "日本", "c"]])
-def test_many_texts_at_once(tmp_path: Path, words: list[str]) -> None:
-    file = tmp_path / "lists"
-    file.write_text("".join(f"0 ||| {text} ||| f=1\n" for text in words), encoding="utf-8")
-    lists = read(file)
-    rows = np.array([2, 0, 1, 2])
-    assert lists.texts(rows) == [lists.text(row) for row in rows.tolist()]
-
-
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_pipe_is_read_like_a_file(tmp_path: Path, compressed: bool) -> None:
     data = b"0 ||| a ||| f=1\n0 ||| b ||| f=2\n"
@@ -271,16 +262,6 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path, compressed: bool) -> None:
     lists = read(pipe)
     writer.join()
     assert all_texts(lists) == ["a", "b"]
-
-
-def test_a_pipe_that_is_read_again_has_what_was_written_again(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    for text in ("first", "second"):
-        writer = threading.Thread(target=pipe.write_text, args=(f"0 ||| {text} ||| f=1\n",))
-        writer.start()
-        assert all_texts(read(pipe)) == [text]
-        writer.join()
 
 
 def test_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from hulltune import read
-from hulltune.formats import open_packed, pack, read_references, read_weights, write_jsonl
+from hulltune.formats import open_packed, pack, read_weights
 from tests.formats.moses_oracle import parse
-from tests.lists import all_texts
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="no ../shared/data beside the checkout")
@@ -47,15 +46,6 @@ def test_lists_agree_with_the_plain_parser(tmp_path: Path, name: str, sentences:
     np.testing.assert_array_equal(open_packed(tmp_path / "p").corpus.features.matrix(), lists.corpus.features.matrix())
 
 
-@pytest.mark.parametrize(("folder", "name"), [("fr_en", "nbest.moses.gz"), ("de_en", "nbest.txt.gz")])
-def test_references_match(folder: str, name: str) -> None:
-    references = read_references(DATA / folder / "refs.txt")
-    lists = read(DATA / folder / name, references)
-    assert len(lists) == len(references)
-    assert lists.references == references
-    assert lists.empty_ids == ()
-
-
 def test_weights_have_the_features_of_the_lists() -> None:
     weights = read_weights(DATA / "de_en" / "decoding.weights")
     lists = read(DATA / "de_en" / "nbest.txt.gz")
@@ -64,12 +54,3 @@ def test_weights_have_the_features_of_the_lists() -> None:
     products = lists.corpus.features.matrix() * np.array([weights[name] for name in lists.feature_names])
     rounding = 0.5e-5 * (np.abs(products).sum(axis=1) + np.abs(lists.scores))  # all were written with six digits
     assert np.all(np.abs(products.sum(axis=1) - lists.scores) <= rounding)
-
-
-def test_lists_survive_the_native_format(tmp_path: Path) -> None:
-    lists = read(DATA / "asr_tts" / "nbest.txt.gz")
-    write_jsonl(lists, tmp_path / "a.jsonl")
-    again = read(tmp_path / "a.jsonl")
-    np.testing.assert_array_equal(again.corpus.features.matrix(), lists.corpus.features.matrix())
-    assert all_texts(again) == all_texts(lists)
-    np.testing.assert_array_equal(again.corpus.sentence_edges, lists.corpus.sentence_edges)

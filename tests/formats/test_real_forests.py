@@ -12,16 +12,10 @@ import pytest
 from hulltune import Forest, read
 from hulltune.data.features import DenseFeatures
 from hulltune.data.vocabulary import Vocabulary
-from hulltune.formats import forest_text
-from hulltune.formats.cdec_json import read_cdec_json
-from hulltune.formats.forest_files import ForestOptions, NamedForest
-from hulltune.formats.forest_text import read_forest_text, read_joshua, write_forest_text
-from hulltune.formats.travatar import read_travatar
+from hulltune.formats.forest_text import read_forest_text
 from hulltune.lines import decode, envelope, kbest
 from hulltune.lines.result import Envelope
-from tests.formats import forest_writers
-from tests.formats.forest_text_oracle import forest_text as plain_parser
-from tests.formats.plain_forests import EVERYTHING, assert_same, plain, read_all
+from tests.formats.plain_forests import EVERYTHING
 from tests.lists import hypothesis
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -103,41 +97,3 @@ def test_the_best_interval_is_there_and_decoding_in_it_gives_its_outputs() -> No
         weights["WordPenalty"] += -7.31069
         tokens = exact.tokens(exact.index_at(-7.31069))
         assert decode(forest, weights, threads=1).outputs()[0][0] == " ".join(tokens)
-
-
-def test_reading_back_what_was_written_and_the_plain_parser(tmp_path: Path) -> None:
-    files = [*sorted((DE_EN / "forests").glob("*.hg.gz"))[:5], CDEC / "0.hg.gz"]
-    forests = [NamedForest(read_one(file), file.name) for file in files]
-    write_forest_text(tmp_path / "all.hg", forests)
-    back = list(read_forest_text(tmp_path / "all.hg", EVERYTHING, Vocabulary()))
-    assert [named.name for named in back] == [file.name for file in files]
-    for one, other in zip(forests, back, strict=True):
-        assert other.forest.feature_names == one.forest.feature_names
-        assert np.array_equal(other.forest.features.toarray(), one.forest.features.toarray())
-        assert_same(other.forest, one.forest)
-    for one, plainly in zip(forests, plain_parser((tmp_path / "all.hg").read_text(encoding="utf-8")), strict=True):
-        assert_same(one.forest, plainly.build())
-
-
-def test_a_real_forest_in_the_other_formats(tmp_path: Path) -> None:
-    forest = read_one(CDEC / "0.hg.gz")
-    (cdec,) = read_all(read_cdec_json, tmp_path / "cdec", forest_writers.cdec_json(plain(forest)))
-    assert_same(cdec.forest, forest)
-    (joshua,) = read_all(read_joshua, tmp_path / "joshua", forest_writers.joshua(plain(forest)))
-    assert (joshua.forest.nodes, joshua.forest.edges) == (forest.nodes, forest.edges)
-    (travatar,) = read_all(read_travatar, tmp_path / "travatar", forest_writers.travatar_json(plain(forest)))
-    weights = {name: ORIGIN.get(name, 0.0) for name in forest.feature_names}
-    best = decode(forest, weights, threads=1)
-    for other in (travatar.forest, cdec.forest):
-        again = decode(other, {name: ORIGIN.get(name, 0.0) for name in other.feature_names}, threads=1)
-        assert again.outputs() == best.outputs()
-        assert float(again.intercepts[0]) == pytest.approx(float(best.intercepts[0]), rel=1e-12)
-
-
-def test_no_word_is_dropped_by_default_and_files_are_told_by_their_content() -> None:
-    for file in (DE_EN / "forests" / "0000.hg.gz", CDEC / "1.hg.gz"):
-        (default,) = read_forest_text(file, ForestOptions(), Vocabulary())
-        assert_same(default.forest, read_one(file))
-        from hulltune.formats.streams import head
-
-        assert forest_text.looks_like(head(file))

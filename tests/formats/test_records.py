@@ -320,19 +320,6 @@ def test_a_damaged_parquet_file(tmp_path: Path) -> None:
 LINE = '{"id": 1, "refs": ["a b"], "source": "x", "candidates": [{"text": "a", "features": {"lm": -1}, "score": 2}]}'
 
 
-def test_everything_is_read(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", LINE, '{"id": 0, "candidates": []}')
-    lists = read(path)
-    assert lists.provenance[0].format == "jsonl"
-    assert rows(lists) == [(1, "a", [-1.0])]
-    assert lists.ids == range(2)
-    assert lists.empty_ids == (0,)
-    assert lists.references == ((), ("a b",))
-    assert lists.sources == (None, "x")
-    assert lists.scores is not None
-    assert lists.scores.tolist() == [2]
-
-
 def test_lines_without_ids_are_numbered(tmp_path: Path) -> None:
     line = '{"candidates": [{"text": "a"}]}'
     assert rows(read(write(tmp_path / "a", line, line))) == [(0, "a", []), (1, "a", [])]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hulltune import InputError
 from hulltune.data import Forest, Vocabulary
 from hulltune.formats.forest_files import ForestOptions, NamedForest
-from hulltune.formats.slf import looks_like, read_slf, write_slf
+from hulltune.formats.slf import read_slf, write_slf
 from hulltune.formats.word_rules import SPEECH
 from tests.formats.lattice_oracles import Lattice, PathOf, forest_paths, kept, read_all, slow_slf
 from tests.formats.lattice_strategies import lattices, numerals
@@ -217,18 +217,6 @@ def test_files_at_fault(file: Path, text: str, message: str) -> None:
         one(file, text)
 
 
-@pytest.mark.parametrize("text", [ON_NODES, ON_LINKS])
-def test_cut_off_at_any_byte_is_refused_or_lacks_only_the_end_of_a_number(file: Path, text: str) -> None:
-    whole = one(file, text).forest.edges
-    last_line = text.rindex("\n", 0, -1) + 1
-    for length in range(last_line):
-        assert refusal(partial(one, file, text[:length])) is not None
-    readable = [n for n in range(last_line, len(text) - 1) if refusal(partial(one, file, text[:n])) is None]
-    assert readable
-    for length in readable:
-        assert one(file, text[:length]).forest.edges == whole
-
-
 def test_unknown_fields_of_links_are_features_and_many_of_them_are_refused(file: Path) -> None:
     text = "VERSION=1.0\nN=2 L=1\nI=0\nI=1\nJ=0 S=0 E=1 W=a conf=0.5 zz=-3\n"
     assert one(file, text).forest.feature_names == ("conf", "zz", "words")
@@ -357,14 +345,6 @@ def test_hypergraphs_are_refused(tmp_path: Path) -> None:
     builder.add_edge("root", ["x"], output=["before", 0])
     with pytest.raises(InputError, match="puts out words before those of its tail"):
         written(tmp_path / "a.slf", builder.build(root="root"))
-
-
-def test_which_files_look_like_it() -> None:
-    assert looks_like(ON_NODES.encode())
-    assert looks_like(b"# made by hand\nN=3 L=3\n")
-    assert not looks_like(b"0 ||| VERSION=1.0 ||| x=1\n")
-    assert not looks_like(b"0 1 a 0.5\n")
-    assert not looks_like(b"")
 
 
 def test_the_vocabulary_is_shared_between_files(tmp_path: Path) -> None:

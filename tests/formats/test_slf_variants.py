@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import warnings
 from functools import partial
 from pathlib import Path
 
@@ -220,12 +219,3 @@ def test_scales_are_read_back(tmp_path_factory: pytest.TempPathFactory, model: d
     write_slf(file, [NamedForest(forest, "u", model)])
     (named,) = read_all(read_slf, file)
     assert named.model == {**model, "words": 0.0}
-
-
-def test_no_note_for_files_that_are_read_in_full(file: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        file.write_text(without_fields(FIELDS))
-        found = read(file)
-    assert len(found) == 1
-    assert found.corpus.edges > 0

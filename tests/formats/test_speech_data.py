@@ -11,9 +11,9 @@ import pytest
 
 from hulltune.data import Corpus, Forest, Vocabulary
 from hulltune.formats.forest_files import ForestOptions, NamedForest
-from hulltune.formats.openfst import looks_like, read_openfst, read_openfst_text, write_openfst_text
+from hulltune.formats.openfst import looks_like, read_openfst
 from hulltune.formats.slf import looks_like as looks_like_slf
-from hulltune.formats.slf import read_slf, write_slf
+from hulltune.formats.slf import read_slf
 from hulltune.formats.word_rules import SPEECH
 from hulltune.lines.compute import decode
 from hulltune.metrics import Wer
@@ -77,22 +77,6 @@ def test_the_links_are_those_of_a_slow_reader() -> None:
         assert found == [expected[link] for link in order]
 
 
-@needs_slf
-def test_they_are_written_and_read_back_to_the_bit(utterances: list[NamedForest], tmp_path: Path) -> None:
-    write_slf(tmp_path, utterances[:5])
-    for named in utterances[:5]:
-        (again,) = read_slf(tmp_path / f"{named.name}.slf", ForestOptions(), named.forest.vocabulary)
-        assert again.name == named.name
-        assert_equal(again.forest, named.forest)
-
-
-def assert_equal(got: Forest, expected: Forest) -> None:
-    assert got.feature_names == expected.feature_names
-    for name in ("edge_offsets", "tail_offsets", "tails", "label_offsets", "labels"):
-        assert np.array_equal(getattr(got, name), getattr(expected, name)), name
-    assert np.array_equal(got.features.toarray(), expected.features.toarray())
-
-
 @pytest.fixture(scope="module")
 def translations() -> list[Forest]:
     vocabulary = Vocabulary()
@@ -129,12 +113,3 @@ def test_their_best_paths_are_translations(translations: list[Forest]) -> None:
 
     own, shifted = list(range(50)), [(i + 1) % 50 for i in range(50)]
     assert overlap(own) > 0.5 > 2 * overlap(shifted)
-
-
-@needs_lattices
-def test_they_become_text_and_come_back(translations: list[Forest], tmp_path: Path) -> None:
-    forests = [NamedForest(forest, str(number)) for number, forest in enumerate(translations[:5])]
-    write_openfst_text(tmp_path, forests)
-    for named in forests:
-        (again,) = read_openfst_text(tmp_path / f"{named.name}.txt", ForestOptions(), named.forest.vocabulary)
-        assert_equal(again.forest, named.forest)
