@@ -94,7 +94,7 @@ def bomb(path: Path, size: int, line: bytes = b"0 ||| a b c ||| x=1.0 y=2.0 ||| 
 
 def leave(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
     """Pretend that so many bytes are left."""
-    for module in (memory, streams, sys.modules["hulltune.formats.read"]):
+    for module in (memory, streams):
         monkeypatch.setattr(module, "memory_left", lambda: left)
 
 
@@ -140,7 +140,7 @@ def test_out_of_memory_in_a_reader_is_one_line(tmp_path: Path, monkeypatch: pyte
         raise MemoryError
 
     monkeypatch.setattr("hulltune.formats.moses.MosesReader.rows", fail)
-    with pytest.raises(InputError, match=r"x.moses \(0 kB as stored\): out of memory while reading \(.* is left\)"):
+    with pytest.raises(InputError, match="out of memory while reading; use a part of the data"):
         read(path)
     assert main(["info", str(path)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1

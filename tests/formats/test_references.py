@@ -127,7 +127,7 @@ def test_marks_of_sclite(tmp_path: Path) -> None:
         found = read_references(path)
     assert found == (("uh it is was so",), ("yes",), ("",), ("plain",))
     assert isinstance(found, NamedReferences)
-    assert list(found.namings[0]()) == ["u1", "u2", "u4", "u5"]
+    assert list(next(found.namings())) == ["u1", "u2", "u4", "u5"]
     with pytest.raises(InputError, match="no utterance of this STM file is to be scored"):
         read_references(write(tmp_path / "b.stm", "u3 1 s 2.0 3.0 ignore_time_segment_in_scoring"))
 

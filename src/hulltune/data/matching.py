@@ -16,8 +16,8 @@ from hulltune.wording import counted
 if TYPE_CHECKING:
     from hulltune.data.dataset import Dataset, References
 
-Naming: TypeAlias = Callable[[], Mapping[str, tuple[str, ...]]]
-"""A way to name references: a function that returns them by name."""
+Namings: TypeAlias = Callable[[], Iterator[Mapping[str, tuple[str, ...]]]]
+"""A function that returns references by name, in each way in which files name them, the most usual first."""
 
 MOST_COMPARED = 2000
 """Doubts come from this many sentences at most."""
@@ -46,18 +46,18 @@ LEAST_NUMBERED = 5
 class NamedReferences(tuple[tuple[str, ...], ...]):
     """References in the order of their file, which also has a name for each.
 
-    ``namings`` are the ways in which files name them, the most usual first: the one that fits the data is used.
+    Of the ways in which files may name them, the one that fits the data is used.
     """
 
-    namings: tuple[Naming, ...]
+    namings: Namings
     where: str
     _found: tuple[list[tuple[str, ...]], list[tuple[str, ...] | None]] | None
     """The last names that were looked for, and what was found: an STM file may be looked through seventy times."""
 
-    def __new__(cls, texts: Iterable[tuple[str, ...]], namings: Sequence[Naming], where: str) -> NamedReferences:
+    def __new__(cls, texts: Iterable[tuple[str, ...]], namings: Namings, where: str) -> NamedReferences:
         """Make references; ``where`` is the name of their file."""
         made = super().__new__(cls, texts)
-        made.namings, made.where, made._found = tuple(namings), where, None
+        made.namings, made.where, made._found = namings, where, None
         return made
 
     def found(self, names: Sequence[Sequence[str]]) -> list[tuple[str, ...] | None]:
@@ -67,8 +67,7 @@ class NamedReferences(tuple[tuple[str, ...], ...]):
             return self._found[1]
         best: list[tuple[str, ...] | None] = [None] * len(names)
         most = 0
-        for naming in self.namings:
-            by_name = naming()
+        for by_name in self.namings():
             found = [next((by_name[name] for name in each if name in by_name), None) for each in names]
             count = sum(texts is not None for texts in found)
             if count > most:
@@ -93,7 +92,7 @@ def by_name(dataset: Dataset, references: References) -> tuple[References, str] 
     filled = (np.diff(dataset.corpus.sentence_edges) > 0).tolist()
     if not any(texts is not None for texts in found):
         if dataset.is_lists and len(dataset.ids) and isinstance(dataset.ids[0], str):
-            example = next(iter(named.namings[0]()), "")
+            example = next(iter(next(named.namings())), "")
             raise InputError(
                 f"{named.where}: has references by id, such as {example!r}, and none for an id of the lists, such as "
                 f"{dataset.ids[0]!r}"
@@ -135,7 +134,7 @@ def _with_first_words(
     said = sum(name in words for name, words in zip(known, _words(dataset, MOST_COMPARED), strict=False))
     if 2 * said >= min(len(names), MOST_COMPARED):
         return None
-    return NamedReferences(stripped.values(), [lambda: stripped], "references")
+    return NamedReferences(stripped.values(), lambda: iter([stripped]), "references")
 
 
 def without_first_words(references: References) -> dict[str, tuple[str, ...]] | None:
@@ -245,19 +244,20 @@ def _other_lines(dataset: Dataset, references: References) -> Iterator[str]:
         fit, more = _recall(outputs[line], rare[other]), len(outputs[line] & rare[other])
         return fit >= FITS and fit >= BETTER * own[line] and more >= len(outputs[line] & rare[line]) + LEAST_MORE
 
-    for shift in (1, -1, 2, -2):
-        better = [line for line in own if 0 <= line + shift < len(texts) and fits_better(line, line + shift)]
-        if len(better) > max(SHARE * len(own), FEW_SENTENCES):
-            how = f"{counted(abs(shift), 'line')} {'later' if shift > 0 else 'earlier'}"
-            yield (
-                f"{len(better)} of {counted(len(own), 'sentence')} fit the reference {how} far better than their own, "
-                f"the first of them in line {better[0] + 1}: are the references shifted?"
-            )
-            return
     some = list(own)[:: max(1, len(own) // MOST_SEARCHED)]
     nearest = {line: _nearest(outputs[line], lines, common, line) for line in some}
     better = [line for line, other in nearest.items() if fits_better(line, other)]
-    if len(better) > max(SHARE * len(nearest), FEW_SENTENCES):
+    if len(better) <= max(SHARE * len(nearest), FEW_SENTENCES):
+        return
+    shift, _ = Counter(nearest[line] - line for line in better).most_common(1)[0]
+    shifted = [line for line in own if 0 <= line + shift < len(texts) and fits_better(line, line + shift)]
+    if len(shifted) > max(SHARE * len(own), FEW_SENTENCES):
+        how = f"{counted(abs(shift), 'line')} {'later' if shift > 0 else 'earlier'}"
+        yield (
+            f"{len(shifted)} of {counted(len(own), 'sentence')} fit the reference {how} far better than their own, the "
+            f"first of them in line {shifted[0] + 1}: are the references shifted?"
+        )
+    else:
         yield (
             f"{len(better)} of {counted(len(nearest), 'sentence')} fit the reference of another line far better than "
             f"their own (line {better[0] + 1} that of line {nearest[better[0]] + 1}): are the references in another "

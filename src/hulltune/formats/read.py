@@ -35,7 +35,6 @@ from hulltune.formats.rows import RowCollector, Rows, to_dataset
 from hulltune.formats.streams import Problems
 from hulltune.formats.table import FRAME, is_frame, read_frame
 from hulltune.formats.toolkits import read_nemo
-from hulltune.memory import memory_left, size_text
 from hulltune.names import FOREST_FEATURES
 from hulltune.options import Reading, by_keyword
 from hulltune.threads import check_threads
@@ -91,7 +90,7 @@ def read(source: Any, references: ReferencesLike, reading: Reading) -> Dataset:
 
 def read_with(reading: Reading, source: Any) -> Dataset:
     """The dataset of a source, read with these options; see ``read``."""
-    with _sizes_told(source):
+    with _memory_told():
         return _read(reading, source)
 
 
@@ -143,7 +142,7 @@ def _from_memory(reading: Reading, source: Any) -> Dataset:
 
 def read_parts(reading: Reading, parts: Sequence[Part]) -> Dataset:
     """The dataset of all parts, which is that of one file with all their sentences."""
-    with _sizes_told([path for part in parts for path in part.paths]):
+    with _memory_told():
         return _read_parts(reading, parts)
 
 
@@ -397,24 +396,9 @@ def _forest_options(reading: Reading) -> ForestOptions:
 
 
 @contextmanager
-def _sizes_told(source: Any) -> Iterator[None]:
-    """Turn a lack of memory into an InputError that tells the size of the source."""
+def _memory_told() -> Iterator[None]:
+    """Turn a lack of memory into an InputError."""
     try:
         yield
     except MemoryError:
-        raise InputError(_does_not_fit(source)) from None
-
-
-def _does_not_fit(source: Any) -> str:
-    """The message for a source that does not fit into memory, with its size if it has one."""
-    paths = [source] if isinstance(source, (str, os.PathLike)) else source if isinstance(source, (list, tuple)) else []
-    names = [os.fspath(path) for path in paths if isinstance(path, (str, os.PathLike))]
-    size = sum(os.path.getsize(name) for name in names if os.path.isfile(name))
-    what = (
-        f"{', '.join(names[:3])}{', …' if len(names) > 3 else ''} ({size_text(size)} as stored)"
-        if names
-        else "the data"
-    )
-    left = memory_left()
-    room = "" if left is None else f" ({size_text(left)} is left)"
-    return f"{what}: out of memory while reading{room}; use a part of it, more memory, or float32 features"
+        raise InputError("out of memory while reading; use a part of the data, more memory, or float32") from None

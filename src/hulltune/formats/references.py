@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, TypeAlias
 
 from hulltune.data.dataset import References
-from hulltune.data.matching import NamedReferences, Naming
+from hulltune.data.matching import NamedReferences
 from hulltune.errors import InputError, Note
 from hulltune.formats.streams import Problems, numbered_lines
 from hulltune.wording import counted
@@ -84,7 +85,7 @@ def _joined(files: Sequence[Any], named: Sequence[NamedReferences | None]) -> Na
     assert first is not None
     if len(named) == 1:
         return first
-    tables = [each.namings[0]() for each in named if each is not None]
+    tables = [next(each.namings()) for each in named if each is not None]
     for file, table in zip(files, tables, strict=True):
         odd = set(table) ^ set(tables[0])
         if odd:
@@ -93,7 +94,7 @@ def _joined(files: Sequence[Any], named: Sequence[NamedReferences | None]) -> Na
                 "expected one in each"
             )
     together = {name: tuple(text for table in tables for text in table[name]) for name in tables[0]}
-    return NamedReferences(together.values(), [lambda: together], os.fspath(files[0]))
+    return NamedReferences(together.values(), lambda: iter([together]), os.fspath(files[0]))
 
 
 def _named(where: str, lines: Sequence[str]) -> NamedReferences | None:
@@ -107,7 +108,7 @@ def _named(where: str, lines: Sequence[str]) -> NamedReferences | None:
         _check_once(where, names)
         texts = _plain_texts(where, [found[1] for found in trn if found is not None])
         by_id = {name: (text,) for name, text in zip(names, texts, strict=True)}
-        return NamedReferences(by_id.values(), [lambda: by_id, lambda: _without_speakers(by_id)], where)
+        return NamedReferences(by_id.values(), lambda: iter([by_id, _without_speakers(by_id)]), where)
     stm = [_STM.fullmatch(line) for line in filled]
     if all(stm) and any(found is not None and (found["label"] or "." in found["begin"]) for found in stm):
         return _stm(where, [found for found in stm if found is not None])
@@ -164,27 +165,26 @@ def _stm(where: str, lines: Sequence[re.Match[str]]) -> NamedReferences:
         for line, text in zip(kept, texts, strict=True)
     ]
 
-    def whole(base: int) -> Naming:
-        return lambda: _of_recordings(segments, base)
+    def namings() -> Iterator[dict[str, tuple[str, ...]]]:
+        bases = list(zip(*(each.bases() for each in segments), strict=True))
+        for names in bases:
+            yield _of_recordings(segments, names)
+        for (unit, digits), mark, names in product(_STAMPS, "-_", bases):
+            yield {
+                mark.join([name, *(f"{round(time * unit):0{digits}d}" for time in (each.begin, each.end))]): (
+                    each.text,
+                )
+                for name, each in zip(names, segments, strict=True)
+            }
 
-    def stamped(base: int, mark: str, unit: int, digits: int) -> Naming:
-        return lambda: {
-            mark.join([each.bases()[base], *(f"{round(t * unit):0{digits}d}" for t in (each.begin, each.end))]): (
-                each.text,
-            )
-            for each in segments
-        }
-
-    bases = range(len(segments[0].bases()))
-    namings: list[Naming] = [stamped(base, mark, *stamp) for stamp in _STAMPS for mark in "-_" for base in bases]
-    return NamedReferences([(each.text,) for each in segments], [*map(whole, bases), *namings], where)
+    return NamedReferences([(each.text,) for each in segments], namings, where)
 
 
-def _of_recordings(segments: Sequence[_Segment], base: int) -> dict[str, tuple[str, ...]]:
+def _of_recordings(segments: Sequence[_Segment], names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The text of each recording: that of its utterances in the order of time."""
     texts: dict[str, list[str]] = {}
-    for each in sorted(segments, key=lambda segment: segment.begin):
-        texts.setdefault(each.bases()[base], []).append(each.text)
+    for name, each in sorted(zip(names, segments, strict=True), key=lambda pair: pair[1].begin):
+        texts.setdefault(name, []).append(each.text)
     return {name: (" ".join(filter(None, each)),) for name, each in texts.items()}
 
 
@@ -223,7 +223,7 @@ def as_references(references: ReferencesLike) -> References | None:
     if isinstance(references, Mapping):
         texts = _checked([(each,) if isinstance(each, str) else each for each in references.values()])
         by_id = dict(zip(map(str, references), texts, strict=True))
-        return NamedReferences(texts, [lambda: by_id], "references")
+        return NamedReferences(texts, lambda: iter([by_id]), "references")
     items: list[Any] = list(references)
     if not items:
         raise InputError("references: expected a text for each sentence, got an empty sequence")
