@@ -249,42 +249,6 @@ def test_random_forests(tmp_path_factory: pytest.TempPathFactory, forest: Forest
             assert_same(named.forest, forest)
 
 
-def test_much_of_everything(file: Path) -> None:
-    """Thousands of words, hundreds of names and nodes, some with escapes: nothing may be lost or read twice."""
-    words = [f"w\\u{ord('a') + k % 26:04x}{k}" if k % 3 else f"w{k}" for k in range(3000)]
-    names = [f"n\\u00e9{k}" if k % 3 else f"n{k}" for k in range(200)]
-    nodes = 300
-    tails = ",".join(["0"] * 90)
-    features = [f'"{name}":{k / 7!r}{"0" * (k % 30)}' for k, name in enumerate(names)]
-    for tail_list in (tails, "0"):
-        edges = [f'{{"head":{nodes - 1},"trg":[{{"words":["<unk>"]}}]}}']
-        for node in range(1, nodes):
-            texts = ",".join(f'"{word}"' for word in words[10 * node : 10 * node + 10 if node > 1 else 3000])
-            own = ",".join(features if node % 7 == 1 else features[node % 200 :: 40])
-            edges.append(
-                f'{{"features":{{{own}}},"trg":[{{"words":[{texts},-1]}}],"head":{nodes - 1 - node},'
-                f'"tails":[{tail_list.replace("0", str(nodes - 1))}]}}'
-            )
-        ids = ",".join(f'{{"id":{number},"span":[0,1]}}' for number in range(nodes))
-        line = f'{{"edges":[{",".join(edges)}],"nodes":[{ids}],"words":["q\\u0075"]}}'
-        (named,) = read_all(read_travatar, file, line)
-        (expected,) = oracles.travatar(line)
-        assert_same(named.forest, expected.build())
-
-    rules = ",".join(f'{k},"[X] ||| s ||| {word} [1]"' for k, word in enumerate(words))
-    parts = ['"edges":[],"node":{}']
-    for node in range(1, nodes):
-        own = ",".join(each.replace(":", ",") for each in (features if node % 7 == 1 else features[node % 200 :: 40]))
-        inline = " ".join(words[node : node + 5 if node > 1 else 3000])
-        parts.append(
-            f'"edges":[{{"feats":[{own}],"rule":"{inline}","tail":[{tails}]}},'
-            f'{{"rule":{node * 9},"tail":[{node - 1}]}}],"node":{{"in_edges":[{2 * node - 2},{2 * node - 1}]}}'
-        )
-    content = f'{{"rules":[{rules}],\n{",".join(parts)}}}'
-    (named,) = read_all(read_cdec_json, file, content)
-    assert_same(named.forest, oracles.cdec_json(content).build())
-
-
 def test_nodes_in_any_order(file: Path) -> None:
     line = (
         '{"words": [], "nodes": [{"id": 7}, {"id": 1000000000}, {"id": 0}], "edges": ['

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.formats import plf
-from hulltune.formats.forest_files import ForestOptions, ForestReader
-from hulltune.formats.forest_text import read_forest_text
+from hulltune.formats.forest_files import ForestOptions
 from hulltune.formats.moses_graph import read_moses_graph
 from hulltune.formats.plf import read_plf
 from tests.formats import forest_writers
@@ -371,35 +370,3 @@ def as_python_has_it(line: str) -> PlainForest | None:
             lattice.edges.append(PlainEdge(tail + distance, [tail], [0, word], {"score": float(score)}))
     lattice.edges.append(PlainEdge(0, [], [], {}))
     return lattice
-
-
-@pytest.mark.parametrize("reader", [read_moses_graph, read_forest_text])
-def test_long_lines(reader: ForestReader, file: Path) -> None:
-    """New words and names in each line, and numbers with more digits than a double has."""
-    lines, words, names = 40, 30, 25
-    if reader is read_moses_graph:
-        content = "0 hyp=0 stack=0 forward=1 fscore=0\n" + "".join(
-            f'0 hyp={n} stack=1 back=0 score=0 forward=-1 scores="core=(0.{n:030d},1) '
-            + " ".join(f"n{n}_{k}={k}.{n:025d}" for k in range(names))
-            + '" out="x|'
-            + " ".join(f"w{n}_{k}" for k in range(words))
-            + '"\n'
-            for n in range(1, lines + 1)
-        )
-    else:
-        content = f"1 {lines}\n{lines}\n" + "".join(
-            " ".join(f"w{n}_{k}" for k in range(words))
-            + f" ||| core_0=0.{n:030d} core_1=1 "
-            + " ".join(f"n{n}_{k}={k}.{n:025d}" for k in range(names))
-            + "\n"
-            for n in range(1, lines + 1)
-        )
-    (named,) = read_all(reader, file, content)
-    found = sorted(outputs(named.forest))
-    assert found == sorted(tuple(f"w{n}_{k}" for k in range(words)) for n in range(1, lines + 1))
-    features = named.forest.features.toarray()
-    columns = {name: column for column, name in enumerate(named.forest.feature_names)}
-    assert len(columns) == 2 + lines * names
-    for n in (1, 17, lines):
-        assert float(f"0.{n:030d}") in features[:, columns["core_0"]]
-        assert set(features[:, columns[f"n{n}_3"]]) == {0.0, float(f"3.{n:025d}")}

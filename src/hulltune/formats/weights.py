@@ -190,28 +190,16 @@ def _to_lines(weights: dict[str, float]) -> str:
 
 
 def _to_moses(weights: dict[str, float]) -> str:
+    """Weights as a section of an ini: name_0, name_1, … on one line if these are all of that name, without a gap."""
+    groups: dict[str, list[str]] = {}
+    for name in weights:
+        numbered = _NUMBERED.fullmatch(name)
+        groups.setdefault(numbered[1] if numbered else name, []).append(name)
     lines = ["[weight]"]
-    written: set[str] = set()
-    for name, value in weights.items():
-        if name in written:
-            continue
-        group = _group(name, weights)
-        written.update(group)
-        if len(group) > 1:
-            stem = _NUMBERED.fullmatch(name)
-            assert stem is not None
-            lines.append(f"{stem[1]}= {' '.join(repr(weights[member]) for member in group)}")
+    for stem, names in groups.items():
+        together = [f"{stem}_{place}" for place in range(len(names))]
+        if len(names) > 1 and set(names) == set(together):
+            lines.append(f"{stem}= {' '.join(repr(weights[name]) for name in together)}")
         else:
-            lines.append(f"{name}= {value!r}")
+            lines += [f"{name}= {weights[name]!r}" for name in names]
     return "\n".join(lines) + "\n"
-
-
-def _group(name: str, weights: Mapping[str, float]) -> list[str]:
-    """The weights to write on one line with this one: name_0, name_1, … without a gap, all of that name."""
-    match = _NUMBERED.fullmatch(name)
-    if match is None or match[1] in weights:
-        return [name]
-    stem = match[1]
-    same = [other for other in weights if (found := _NUMBERED.fullmatch(other)) and found[1] == stem]
-    wanted = [f"{stem}_{place}" for place in range(len(same))]
-    return wanted if len(same) > 1 and set(wanted) == set(same) else [name]
