@@ -26,7 +26,7 @@ from hulltune import (
 )
 from hulltune.errors import Note
 from hulltune.formats import pack
-from hulltune.lines.kbest import kbest
+from hulltune.lines.derivations import kbest
 from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.strategies import STRATEGIES
 from tests.lists import as_forests

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import hulltune
 from hulltune import Dataset, Forest, read, rerank, tune
 from hulltune.data.features import SparseFeatures
-from hulltune.lines.kbest import kbest
+from hulltune.lines.derivations import kbest
 from hulltune.tuning.picks import Reranked
 from hulltune.tuning.reranking import derivation_lines
 from tests.strategies import forests, vectors

@@ -11,7 +11,7 @@ from hulltune.arrays import Floats
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import Forest, feature_vector
 from hulltune.errors import InputError
-from hulltune.lines.kbest import kbest
+from hulltune.lines.derivations import kbest
 from hulltune.lines.result import Envelope
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.semirings.hull import Hull, HullSemiring

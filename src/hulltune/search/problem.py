@@ -20,7 +20,7 @@ from hulltune.errors import InputError
 from hulltune.kernels.surfaces.constants import UNKNOWN
 from hulltune.kernels.surfaces.steps import Intervals
 from hulltune.kernels.surfaces.sweep import OutputRows, Segments, Wanted
-from hulltune.lines.kbest import kbest
+from hulltune.lines.derivations import kbest
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Known, Metric, References, Rough
 from hulltune.metrics.memory import Memory

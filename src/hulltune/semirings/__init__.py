@@ -1,16 +1,13 @@
-"""Semirings, one file each: the semiring alone decides what inference over a forest computes."""
+"""Semirings: the semiring alone decides what inference over a forest computes."""
 
 from hulltune.semirings.axioms import AxiomError, check_axioms
 from hulltune.semirings.base import Semiring
-from hulltune.semirings.boolean import BooleanSemiring
-from hulltune.semirings.counting import CountingSemiring
 from hulltune.semirings.expectation import Expectation, ExpectationSemiring
 from hulltune.semirings.hull import Hull, HullSemiring
 from hulltune.semirings.kbest import KBestSemiring
-from hulltune.semirings.log import LogSemiring
+from hulltune.semirings.numbers import BooleanSemiring, CountingSemiring, RealSemiring
 from hulltune.semirings.polygon import Polygon, PolygonSemiring
-from hulltune.semirings.real import RealSemiring
-from hulltune.semirings.tropical import TropicalSemiring
+from hulltune.semirings.scores import LogSemiring, TropicalSemiring
 from hulltune.semirings.viterbi import Derivation, ViterbiSemiring
 
 __all__ = [

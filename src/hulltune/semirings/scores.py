@@ -1,12 +1,12 @@
-"""The base class of semirings over scores."""
+"""Semirings over scores, which add along a derivation: the best one, and the sum of all in logarithms."""
 
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from hulltune.semirings.base import Semiring
-
-TOLERANCE = 1e-12
+from hulltune.semirings.numbers import TOLERANCE
 
 
 class ScoreSemiring(Semiring[float]):
@@ -31,3 +31,39 @@ class ScoreSemiring(Semiring[float]):
     def close(self, a: float, b: float) -> bool:
         """Whether two scores are equal to 1e-12, relative or absolute."""
         return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+
+
+class TropicalSemiring(ScoreSemiring):
+    """max as ⊕ and + as ⊗, over the finite doubles and −inf (costs to be minimised enter with a minus sign).
+
+    Distributivity is exact for all doubles, because rounding is monotone. Associativity of ⊗ is exact on
+    grid-snapped values; elsewhere it holds to 1e-12 relative to the largest term (``close`` allows 1e-12,
+    relative or absolute).
+    """
+
+    name = "tropical"
+    idempotent = True
+    kernel: ClassVar[str | None] = "tropical"
+
+    def plus(self, a: float, b: float) -> float:
+        """The larger."""
+        return a if a >= b else b
+
+
+class LogSemiring(ScoreSemiring):
+    """log(exp a + exp b) as ⊕ and a + b as ⊗, over the finite doubles and −inf.
+
+    ⊕ rounds a logarithm, so no grid makes the laws exact: they hold to 1e-12, relative or absolute
+    (``close``), for values of magnitude up to 1e3.
+    """
+
+    name = "log"
+    idempotent = False
+    kernel: ClassVar[str | None] = "log"
+
+    def plus(self, a: float, b: float) -> float:
+        """log(exp a + exp b), through the larger of the two."""
+        high, low = (a, b) if a >= b else (b, a)
+        if high == -math.inf:
+            return high
+        return high + math.log1p(math.exp(low - high))

@@ -19,8 +19,7 @@ from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError, check_most
 from hulltune.formats.moses import LINE_BREAK, moses_line
 from hulltune.formats.read import read
-from hulltune.lines.derivations import DerivationLists
-from hulltune.lines.kbest import kbest
+from hulltune.lines.derivations import DerivationLists, kbest
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import ErrorCounts, error_counts
 from hulltune.metrics.store import Store, opened
