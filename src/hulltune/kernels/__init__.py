@@ -6,10 +6,10 @@ with the package (load/library) and is loaded without Numba, which is imported o
 What is where:
 
 - scores/: scores, and what makes sums exact: scores, magnitudes, exact, segments
-- lists/: from features to envelopes: lines (many directions at once), chains (where rounding leaves doubt), scores,
-  features (a matrix or sparse rows), winners
+- lists/: from features to envelopes: lines (many directions at once), chains (where rounding leaves doubt), scores and
+  winners, features (a matrix or sparse rows)
 - forests/: forest (the arrays), envelopes (many), hull and lanes (the two methods), graph (order of nodes); other
-  passes: inside, inside_hull, marginals, kbest, kbest_pool, sampling, derivations
+  passes: inside, marginals, kbest, kbest_pool, sampling, derivations
 - outputs/: output, nearest_output, texts (of candidates)
 - surfaces/: from envelopes to the next step: sweep (sums of statistics along lines), steps (the rule), rows (of
   outputs), constants

@@ -179,13 +179,13 @@ def search_block(
 
 def _search_lists(scorer: EdgeScorer, block: Block, weights: Floats, intervals: Floats) -> Answer | None:
     """The answer for lists by their own kernels; None where numbers are too large or small for these."""
-    from hulltune.kernels.lists import lines, scores, winners
+    from hulltune.kernels.lists import lines, scores
 
     lists, edges, (first, last) = scorer.list_features, scorer.corpus.sentence_edges, block
     if np.any(weights[1:]):
         ordinary, counts, lefts, best = lines.list_lines(lists, edges, first, last, weights, intervals)
     else:  # decoding needs no ranks
-        ordinary, one = winners.list_winners(lists, edges, first, last, weights[0])
+        ordinary, one = scores.list_winners(lists, edges, first, last, weights[0])
         best = np.tile(one[one >= 0], (len(intervals), 1))
         counts, lefts = np.full(len(best), best.shape[1]), np.broadcast_to(intervals[:, :1], best.shape)
     if not ordinary:

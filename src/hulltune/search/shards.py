@@ -158,7 +158,7 @@ class Shard:
 
     def _list_winners(self, weights: Floats) -> Int64s | None:
         """The winners by the fast kernel of lists; None if numbers are very large or small."""
-        from hulltune.kernels.lists.winners import list_winners
+        from hulltune.kernels.lists.scores import list_winners
 
         edges, features = self.sentences.corpus.sentence_edges, self.sentences.scorer.list_features
         ordinary, found = list_winners(features, edges, self.first, self.last, weights)
