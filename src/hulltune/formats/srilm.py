@@ -59,30 +59,23 @@ def _utterance(path: Path) -> str:
 def _read_list(path: Path, extra: dict[str, Path], collector: RowCollector) -> None:
     sentence = sentence_id(_utterance(path))
     collector.declare(sentence)
+    lines = list(numbered_lines(path, collector.problems))
+    decipher = bool(lines) and lines[0][0] == 1 and lines[0][1].startswith("NBestList")
+    if decipher and lines[0][1].strip() != "NBestList1.0":
+        raise InputError(f"{path}:1: {lines[0][1].strip()} is not read; convert it with SRILM's nbest2-to-nbest1")
+    count = lines[-1][0] - decipher if lines else 0
     columns = {name: _read_scores(file) for name, file in extra.items()}
-    decipher = False
-    place = -1
-    for line, text in numbered_lines(path, collector.problems):
-        if line == 1 and text.startswith("NBestList"):
-            if text.strip() != "NBestList1.0":
-                raise InputError(f"{path}:1: {text.strip()} is not read; convert it with SRILM's nbest2-to-nbest1")
-            decipher = True
-            continue
-        place = line - 1 - decipher
+    for name, column in columns.items():
+        if len(column) != count:
+            told = f"{counted(len(column), 'line')}, but {path} has {counted(count, 'hypothesis')}"
+            raise InputError(f"{extra[name]}: {told}; expected a score for each")
+    for line, text in lines[decipher:]:
         try:
             hypothesis, features = _decipher(text) if decipher else _srilm(text)
-            for name, column in columns.items():
-                if place >= len(column):
-                    raise InputError(f"{extra[name]}: {counted(len(column), 'line')}, but {path} has more hypotheses")
-                features[name] = column[place]
+            features |= {name: column[line - 1 - decipher] for name, column in columns.items()}
             collector.add(sentence, hypothesis, features)
         except LineError as fault:
             collector.fault(os.fspath(path), line, fault)
-    for name, column in columns.items():
-        if len(column) != place + 1:
-            raise InputError(
-                f"{extra[name]}: {counted(len(column), 'line')}, but {path} has {counted(place + 1, 'hypothesis')}"
-            )
 
 
 def _srilm(text: str) -> tuple[str, dict[str, float]]:
