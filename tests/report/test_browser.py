@@ -96,7 +96,7 @@ def written(folder: Path, data: Any, references: Any = None, **options: Any) -> 
         data, references, metric="wer", search=Climb(restarts=2, directions=4), threads=1, also=["bleu"], **options
     )
     path = result.report(folder / "page.html", also=["bleu"])
-    return Case(result, result.problem_of(None, None, None), path)
+    return Case(result, result.problem, path)
 
 
 @pytest.fixture(scope="module")

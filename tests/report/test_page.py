@@ -129,7 +129,7 @@ def test_a_loaded_result_needs_its_data(result: TuneResult, tmp_path: Path) -> N
 
 
 def test_a_page_does_not_depend_on_threads(result: TuneResult) -> None:
-    subject = subject_of(result, result.problem_of(None, None, None), also=["bleu"])
+    subject = subject_of(result, result.problem, also=["bleu"])
     assert page_html(subject, threads=1) == page_html(subject, threads=3)
 
 
@@ -165,7 +165,7 @@ def test_weights_are_described_like_a_result(kind: str) -> None:
 def test_the_summary_has_the_scores_of_the_result() -> None:
     unseen = simulated_task(sentences=20, candidates=10, seed=2)
     found = tune(TASK.lists, **{**QUICK, "heldout": unseen.lists})
-    subject = subject_of(found, found.problem_of(None, None, None), command="hulltune tune <dev>")
+    subject = subject_of(found, found.problem, command="hulltune tune <dev>")
     rows = {row.name: row for row in score_rows(found)}
     assert rows["tuned"].score == found.score
     assert rows["baseline"].score == found.baseline
@@ -193,7 +193,7 @@ def test_a_certificate_is_told() -> None:
     found = tune(
         random_lists(1), metric="wer", search=Certified(gap=0.0), constraints=Constraints(free=("f0", "f1")), also=()
     )
-    subject = subject_of(found, found.problem_of(None, None, None))
+    subject = subject_of(found, found.problem)
     assert found.certificate is not None
     (told,) = [text for text in verdicts(subject) if text.startswith("Proven")]
     assert f"no weights of the region score less than {found.certificate.value:.6f}" in told
@@ -206,7 +206,7 @@ def test_a_certificate_is_told() -> None:
 
 def test_tied_weights_have_one_line() -> None:
     found = tune(random_lists(2, features=4), constraints=Constraints(tie=(("f1", "f3"),)), **QUICK)
-    subject = subject_of(found, found.problem_of(None, None, None))
+    subject = subject_of(found, found.problem)
     assert subject.groups() == [(0,), (1, 3), (2,)]
     assert subject.pair(subject.groups()) == (0, 2)
     header = blocks(page_html(subject, compact=True))[0][0]
@@ -230,7 +230,7 @@ def test_of_many_weights_those_worth_most_have_lines() -> None:
 def test_forests_have_the_baseline_of_the_result() -> None:
     forests, references = random_forests(2)
     found = tune(forests, references, **QUICK)
-    problem = found.problem_of(None, None, None)
+    problem = found.problem
     subject = subject_of(found, problem)
     assert subject.compared is not None
     assert float(problem.metric.score(problem.baseline(subject.compared).total)) == found.baseline

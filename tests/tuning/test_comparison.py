@@ -306,16 +306,14 @@ def test_tables_read_back() -> None:
     assert rows[0]["reasons"] == "am=-0.8000>-0.3333 lm=0.2000>0.6667"
 
 
-def test_notebooks_show_marked_texts() -> None:
-    page = comparison()._repr_html_()
+def test_notebooks_show_what_terminals_show() -> None:
+    found = comparison()
+    page = found._repr_html_()
     tree = ElementTree.fromstring(f"<div>{page.replace('<br>', '<br/>')}</div>")
-    assert ["".join(each.itertext()) for each in tree.iter("del")] == [
-        "[-cap-]",
-        "[-b-]",
-        "[-u v-]",
-    ]  # spaces are not compared
-    assert ["".join(each.itertext()) for each in tree.iter("ins")] == ["{+cat+}", "{+x+}", '{+"w"+}']
-    assert len(list(tree.iter("table"))) == 3
+    assert len(list(tree.iter("table"))) == 2
+    shown = "".join(tree.itertext())
+    for line in CHANGES.splitlines():
+        assert line in shown
 
 
 def test_a_short_repr() -> None:
@@ -385,12 +383,6 @@ def test_lines_fit_and_colours_change_no_sign(old: str, new: str, width: int) ->
         coloured = found.lines(width, colour=True)
         assert [re.sub("\x1b\\[[0-9]*m", "", line) for line in coloured] == lines
         assert any("\x1b[" in line for line in coloured) == any(kind != "same" for kind, _ in found.pieces)
-
-
-def test_html_escapes_texts() -> None:
-    before, after = marked("a <b> & c", "a <i> & c")
-    assert before.html() == "a <del>[-&lt;b&gt;-]</del> &amp; c"
-    assert after.html() == "a <ins>{+&lt;i&gt;+}</ins> &amp; c"
 
 
 def test_wide_characters_take_two_columns() -> None:

@@ -66,8 +66,8 @@ def test_files_copies_and_pickles_do_not_keep_the_data(tmp_path: Path) -> None:
         assert other == result
         with pytest.raises(InputError, match="data: a result from a file does not have the data it was tuned on"):
             other.plot_surface("f1")
-        assert other.surface("f1", data=data).to_csv() == result.surface("f1").to_csv()
-        assert other.surface("f1", data=Problem.of(data, "bleu")).metric.startswith("bleu")
+        assert other.on(data).surface("f1").to_csv() == result.surface("f1").to_csv()
+        assert other.on(Problem.of(data, "bleu")).surface("f1").metric.startswith("bleu")
     assert "_problem" not in result.to_dict()
 
 
@@ -75,8 +75,8 @@ def test_a_metric_with_options_must_be_given_again() -> None:
     data = random_lists(1)
     result = pickle.loads(pickle.dumps(tune(data, **{**QUICK, "metric": "bleu:tokenize=none"})))
     with pytest.raises(InputError, match=r"metric: the result was tuned for bleu\|.*give metric=…"):
-        result.surface("f0", data=data)
-    assert result.surface("f0", data=data, metric="bleu:tokenize=none").higher_is_better
+        result.on(data)
+    assert result.on(data, metric="bleu:tokenize=none").surface("f0").higher_is_better
 
 
 def test_a_view_of_whole_numbers_needs_no_kernels_of_its_own() -> None:

@@ -29,7 +29,7 @@ from hulltune.tuning.evaluation import counts_by_name, paired_bootstrap
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights
 from hulltune.tuning.picks import Pick, Reranked
 from hulltune.tuning.result import Interval, TuneResult
-from hulltune.tuning.text_tables import csv_text
+from hulltune.tuning.text_tables import as_html, as_text, csv_text
 from hulltune.wording import counted, score_text
 
 BASELINE = "baseline"
@@ -108,14 +108,14 @@ class Comparison:
         """The comparison as text, with differences marked by signs, and by colours for a terminal; the changes are
         those of ``most`` sentences, or of all for None.
         """
-        from hulltune.tuning.comparison_text import summary
+        from hulltune.tuning.comparison_text import blocks_of
 
-        return summary(self, most=most, colour=colour)
+        return as_text(blocks_of(self, most=most, colour=colour))
 
     def _repr_html_(self) -> str:
-        from hulltune.tuning.comparison_text import html_summary
+        from hulltune.tuning.comparison_text import blocks_of
 
-        return html_summary(self)
+        return as_html(blocks_of(self))
 
     def sorted(self, by: str) -> Comparison:
         """The comparison with its changes in the order of the "data", "best" first or "worst" first."""

@@ -6,13 +6,12 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from hulltune.metrics.counts import percent_of
 from hulltune.tuning.summary import count_table
-from hulltune.tuning.text_tables import WIDTH, Block, TextTable, as_html, as_text
+from hulltune.tuning.text_tables import WIDTH, Block, TextTable
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
@@ -33,50 +32,21 @@ SAME, OLD, NEW = "same", "old", "new"
 WORD_SIGNS = {SAME: ("", ""), OLD: ("[-", "-]"), NEW: ("{+", "+}")}
 """The signs around words that only the old or only the new text has, as in ``git diff --word-diff``."""
 _COLOURS = {SAME: ("", ""), OLD: ("\x1b[31m", "\x1b[0m"), NEW: ("\x1b[32m", "\x1b[0m")}
-_TAGS = {SAME: ("", ""), OLD: ("<del>", "</del>"), NEW: ("<ins>", "</ins>")}
 
 
-def summary(comparison: Comparison, *, most: int | None, colour: bool) -> str:
-    """A comparison as text; of many changes, the first ``most``."""
+def blocks_of(comparison: Comparison, *, most: int | None = 20, colour: bool = False) -> list[Block]:
+    """The blocks of a comparison; of many changes, the first ``most``."""
     shown = comparison.changes[:most]
     blocks = [*_head(comparison), _legend(shown), *(_change(each, colour) for each in shown)]
     left = len(comparison.changes) - len(shown)
-    if left:
-        blocks.append([f"… and {counted(left, 'more sentence')}"])
-    return as_text(blocks)
-
-
-def html_summary(comparison: Comparison, *, most: int = 20) -> str:
-    """A comparison as tables in HTML."""
-    rows = []
-    for change in comparison.changes[:most]:
-        old, new = marked(change.old.text, change.new.text)
-        cells = [
-            escape(str(change.id)),
-            escape(_judged(change)),
-            f"{old.html()}<br>{new.html()}"
-            + "".join(f"<br><small>{escape(text)}</small>" for text in change.references),
-            escape(_why(change)),
-        ]
-        rows.append("".join(f'<td style="text-align: left">{cell}</td>' for cell in cells))
-    heads = "".join(f'<th style="text-align: left">{name}</th>' for name in ("sentence", "gain", "old, new", "why"))
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    left = len(comparison.changes) - len(rows)
-    more = f"<div>… and {counted(left, 'more sentence')}</div>" if left else ""
-    legend = "".join(f"<div><small>{escape(line)}</small></div>" for line in _explained(comparison.changes[:most]))
-    return as_html(_head(comparison)) + (f"<table><tr>{heads}</tr>{body}</table>{more}{legend}" if rows else "")
+    return [*blocks, [f"… and {counted(left, 'more sentence')}"]] if left else blocks
 
 
 def _legend(changes: Sequence[Change]) -> list[str]:
-    """The explanation of signs and reasons, in lines."""
-    return [line for text in _explained(changes) for line in wrap(text, WIDTH)]
-
-
-def _explained(changes: Sequence[Change]) -> list[str]:
-    """The explanation of signs and, if there are any, of reasons."""
+    """The explanation of signs and, if there are any, of reasons, in lines."""
     shares = [pair for change in changes if _why(change) for pair in change.reasons.values()]
     reasons = [REASONS_ALONE if shares[0][0] is None else REASONS] if shares else []
-    return [LEGEND, *reasons] if changes else []
+    return [line for text in [LEGEND, *reasons] for line in wrap(text, WIDTH)] if changes else []
 
 
 def _head(comparison: Comparison) -> list[Block]:
@@ -182,13 +152,6 @@ class Marked:
     def __str__(self) -> str:
         return self.space.join(
             WORD_SIGNS[kind][0] + self.space.join(words) + WORD_SIGNS[kind][1] for kind, words in self.pieces
-        )
-
-    def html(self) -> str:
-        """The text in HTML, with the tags ``del`` and ``ins``."""
-        return self.space.join(
-            _TAGS[kind][0] + escape(str(Marked(((kind, words),), self.space))) + _TAGS[kind][1]
-            for kind, words in self.pieces
         )
 
     def lines(self, width: int, *, colour: bool = False) -> list[str]:

@@ -11,16 +11,14 @@ import numpy as np
 from hulltune.arrays import Floats
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
-from hulltune.formats.read import DataLike, read
-from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.lines.compute import check_intervals
 from hulltune.metrics.base import Metric
-from hulltune.metrics.registry import get_metric
 from hulltune.names import POLICIES
 from hulltune.search.problem import Problem
 from hulltune.search.steps import Policy, policy_of, smooth
 from hulltune.surface import ErrorSurface
 from hulltune.threads import Workers
+from hulltune.tuning.inputs import DataLike, ReferencesLike, as_problem
 from hulltune.wording import counted
 
 
@@ -76,7 +74,7 @@ def line_search(
     >>> found.loss < found.current_loss, found.improved
     (True, True)
     """
-    problem = data if isinstance(data, Problem) else _problem(data, references, metric)
+    problem = as_problem(data, references, metric)
     policy = policy_of(policy)
     start = feature_vector(origin, problem.feature_names, "origin")
     along = feature_vector(direction, problem.feature_names, "direction")
@@ -147,8 +145,3 @@ def _beside_zero(left: float, right: float, scale: float) -> float:
     if right < math.inf:
         return right / 2
     return left / 2 if left > -math.inf else scale
-
-
-def _problem(data: DataLike, references: ReferencesLike, metric: str | Metric) -> Problem:
-    chosen = get_metric(metric)
-    return Problem.of(read(data).matched(as_references(references), needed=chosen.needs_references), chosen)

@@ -19,6 +19,7 @@ from hulltune.search.certificate import Certificate
 from hulltune.search.problem import Problem
 from hulltune.tuning.picks import Pick, Reranked
 from hulltune.tuning.sensitivity import Sensitivity
+from hulltune.tuning.text_tables import as_html, as_text
 from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from hulltune.formats.references import ReferencesLike
     from hulltune.report.picture import Picture
     from hulltune.tuning.inputs import WeightsLike
-    from hulltune.tuning.surfaces import MetricPlane, MetricSurface, View
+    from hulltune.tuning.surfaces import MetricPlane, MetricSurface
 
 FORMAT = "hulltune result 1"
 MOST_PANELS = 12
@@ -102,8 +103,7 @@ class TuneResult:
     direction. ``summary`` tells it all as text, and notebooks show it as tables.
 
     A result can draw the metric around its weights. It remembers the problem that it was tuned on as long as it lives
-    in memory; files and pickles do not keep it. Then, or to look at other data, give ``data`` (and ``references``, as
-    in ``tune``).
+    in memory; files and pickles do not keep it. Then, or to look at other data, give them to ``on``, as to ``tune``.
     """
 
     weights: Mapping[str, float]
@@ -181,9 +181,9 @@ class TuneResult:
 
     def summary(self) -> str:
         """The result as text: scores, gains, error counts, and what each feature is worth."""
-        from hulltune.tuning.summary import summary
+        from hulltune.tuning.summary import blocks_of
 
-        return summary(self)
+        return as_text(blocks_of(self))
 
     def __repr__(self) -> str:
         name = self.metric.partition("|")[0]
@@ -212,9 +212,9 @@ class TuneResult:
         return written
 
     def _repr_html_(self) -> str:
-        from hulltune.tuning.summary import html_summary
+        from hulltune.tuning.summary import blocks_of
 
-        tables = html_summary(self)
+        tables = as_html(blocks_of(self))
         problem = self.__dict__.get("_problem")
         if problem is None or problem.metric.waits or problem.corpus.edges > MOST_INLINE:
             return tables
@@ -234,55 +234,49 @@ class TuneResult:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_problem"}
 
-    def surface(
-        self,
-        feature: str | None = None,
-        *,
-        to: WeightsLike | None = None,
-        data: DataLike | None = None,
-        references: ReferencesLike = None,
-        metric: str | Metric | None = None,
-    ) -> MetricSurface:
+    @property
+    def problem(self) -> Problem:
+        """The problem that was tuned on."""
+        found: Problem | None = self.__dict__.get("_problem")
+        if found is None:
+            raise InputError("data: a result from a file does not have the data it was tuned on; give them by on(data)")
+        return found
+
+    def on(
+        self, data: Problem | DataLike, references: ReferencesLike = None, metric: str | Metric | None = None
+    ) -> TuneResult:
+        """The result with other data to look at, or with those that it was tuned on after ``load``."""
+        from hulltune.tuning.inputs import as_problem
+
+        if not isinstance(data, Problem):
+            data = as_problem(data, references, self.own_metric() if metric is None else metric)
+        return dataclasses.replace(self).with_problem(data)
+
+    def surface(self, feature: str | None = None, *, to: WeightsLike | None = None) -> MetricSurface:
         """The metric for every weight of a feature, or on the line from the tuned weights ``to`` others; exact."""
         from hulltune.tuning.surfaces import metric_surface
 
-        return metric_surface(self.problem_of(data, references, metric), self.weights, feature, to=to)
+        return metric_surface(self.problem, self.weights, feature, to=to)
 
-    def plane(
-        self,
-        across: str,
-        up: str,
-        *,
-        view: View | None = None,
-        rows: int = 400,
-        grid: tuple[int, int] | None = None,
-        data: DataLike | None = None,
-        references: ReferencesLike = None,
-        metric: str | Metric | None = None,
-    ) -> MetricPlane:
-        """The metric over the weights of two features, exact along every row, with its certified optimum."""
+    def plane(self, across: str, up: str, **options: Any) -> MetricPlane:
+        """The metric over the weights of two features, exact along every row, with its certified optimum; options are
+        those of ``metric_plane``.
+        """
         from hulltune.tuning.surfaces import metric_plane
 
-        problem = self.problem_of(data, references, metric)
-        return metric_plane(problem, self.weights, (across, up), view=view, rows=rows, grid=grid)
+        return metric_plane(self.problem, self.weights, (across, up), **options)
 
     def plot_surface(
-        self, feature: str | None = None, *, view: tuple[float, float] | None = None, **options: Any
+        self, feature: str | None = None, *, to: WeightsLike | None = None, view: tuple[float, float] | None = None
     ) -> Picture:
         """A picture of ``surface``, which notebooks show; ``view`` are the ends of the part to draw."""
-        return self.surface(feature, **options).plot(view=view)
+        return self.surface(feature, to=to).plot(view=view)
 
     def plot_plane(self, across: str, up: str, **options: Any) -> Picture:
         """A picture of ``plane``, which notebooks show."""
         return self.plane(across, up, **options).plot()
 
-    def plot_sensitivity(
-        self,
-        *,
-        data: DataLike | None = None,
-        references: ReferencesLike = None,
-        metric: str | Metric | None = None,
-    ) -> Picture:
+    def plot_sensitivity(self) -> Picture:
         """A picture of the metric along each free weight, around the range in which it is hardly worse; of more than
         MOST_PANELS weights, those with the narrowest ranges.
         """
@@ -290,23 +284,8 @@ class TuneResult:
 
         if self.sensitivity is None or not self.sensitivity.ranges:
             raise InputError("sensitivity: this result has no ranges of weights to draw")
-        problem = self.problem_of(data, references, metric)
         names = self.sensitivity.narrowest(MOST_PANELS)
-        surfaces = [self.surface(name, data=problem) for name in names]
-        return picture_of("plot_sensitivity", surfaces, self.sensitivity, names)
-
-    def problem_of(self, data: Any, references: ReferencesLike, metric: str | Metric | None) -> Problem:
-        """The problem to look at: that of the data given, or the one that was tuned on."""
-        if isinstance(data, Problem):
-            return data
-        if data is not None:
-            from hulltune.tuning.inputs import as_problem
-
-            return as_problem(data, references, self.own_metric() if metric is None else metric)
-        problem: Problem | None = self.__dict__.get("_problem")
-        if problem is None:
-            raise InputError("data: a result from a file does not have the data it was tuned on; give data=…")
-        return problem
+        return picture_of("plot_sensitivity", list(map(self.surface, names)), self.sensitivity, names)
 
     def own_metric(self) -> Metric:
         """The metric of the result, if its name alone says what it is."""

@@ -1,44 +1,26 @@
-"""The table of strategies by name. A strategy is imported when it is asked for."""
+"""The table of strategies by name."""
 
 from __future__ import annotations
 
 import dataclasses
-import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from hulltune.certified.certify import Certified
 from hulltune.errors import InputError, unknown_name
 from hulltune.names import SEARCHES
+from hulltune.search.coordinate import Coordinate
+from hulltune.search.gradient import GradientClimb
+from hulltune.search.line_cma import LineCma
+from hulltune.search.powell import Powell
+from hulltune.search.random_climb import Climb
 from hulltune.search.strategy import Strategy
 
-_PLACES = {
-    "cma": "search.line_cma.LineCma",
-    "random": "search.random_climb.Climb",
-    "coordinate": "search.coordinate.Coordinate",
-    "powell": "search.powell.Powell",
-    "gradient": "search.gradient.GradientClimb",
-    "certified": "certified.certify.Certified",
+STRATEGIES: Mapping[str, type[Strategy]] = {
+    kind.name: kind for kind in (LineCma, Climb, Coordinate, Powell, GradientClimb, Certified)
 }
-assert set(SEARCHES) <= set(_PLACES), "hulltune.names lists the searches for the command line"
-
-
-class _Strategies(Mapping[str, type[Strategy]]):
-    """The classes of strategies by their names."""
-
-    def __getitem__(self, name: str) -> type[Strategy]:
-        module, _, kind = _PLACES[name].rpartition(".")
-        found: type[Strategy] = getattr(importlib.import_module(f"hulltune.{module}"), kind)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_PLACES)
-
-    def __len__(self) -> int:
-        return len(_PLACES)
-
-
-STRATEGIES: Mapping[str, type[Strategy]] = _Strategies()
 """The class of each strategy by its name."""
+assert set(SEARCHES) <= set(STRATEGIES), "hulltune.names lists the searches for the command line"
 
 
 def get_strategy(search: str | Strategy, **options: Any) -> Strategy:

@@ -11,23 +11,14 @@ from hulltune.metrics.counts import ErrorCounts, percent_of
 from hulltune.search.certificate import Certificate
 from hulltune.tuning.result import HeldOut, Interval, TuneResult
 from hulltune.tuning.sensitivity import range_table
-from hulltune.tuning.text_tables import WIDTH, Block, TextTable, as_html, as_text, short
+from hulltune.tuning.text_tables import WIDTH, Block, TextTable, short
 from hulltune.wording import counted
 
 MOST_FEATURES = 30
 
 
-def summary(result: TuneResult) -> str:
-    """A result of tuning as text, with the metric's signature and the seed."""
-    return as_text(_blocks(result))
-
-
-def html_summary(result: TuneResult) -> str:
-    """A result of tuning as tables in HTML."""
-    return as_html(_blocks(result))
-
-
-def _blocks(result: TuneResult) -> list[Block]:
+def blocks_of(result: TuneResult) -> list[Block]:
+    """The blocks of a result of tuning, with the metric's signature and the seed."""
     return [
         _header(result),
         _scores(result),

@@ -138,7 +138,7 @@ def tune(
         return INTERRUPTED
     if report is not None:
         try:
-            _write_report(result.with_problem(tuned.problem_of(None, None, None)), report, data, tuning)
+            _write_report(result.with_problem(tuned.problem), report, data, tuning)
         except (KeyboardInterrupt, SystemError) as error:
             if not is_interrupt(error):
                 raise
@@ -170,7 +170,7 @@ def _write_report(result: TuneResult, path: str, data: Data, tuning: dict[str, A
     from hulltune.report.html import write_report
     from hulltune.search.problem import Problem
 
-    problem = result.problem_of(None, None, None)
+    problem = result.problem
     with ExitStack() as stack:
         if tuning["store"] is not None and problem.dataset is not None:
             store = stack.enter_context(Store(tuning["store"]))

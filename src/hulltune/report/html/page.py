@@ -100,7 +100,7 @@ def inline_report(result: TuneResult) -> str:
     >>> inline_report(tune(task.lists, metric="wer")).startswith("<iframe srcdoc=")
     True
     """
-    subject = subject_of(result, result.problem_of(None, None, None))
+    subject = subject_of(result, result.problem)
     text = page_html(subject, megabytes=COMPACT_MEGABYTES, compact=True)
     return (
         f'<iframe srcdoc="{escape(text)}" sandbox="allow-scripts" title="{escape(headline(subject))}" '
@@ -115,7 +115,7 @@ def _problem(
     metric: str | Metric | None,
 ) -> Problem:
     if isinstance(result, TuneResult):
-        return result.problem_of(data, references, metric)
+        return result.problem if data is None else result.on(data, references, metric).problem
     if data is None:
         raise InputError("data: weights alone have no data; give data=…, as in tune")
     return as_problem(data, references, "bleu" if metric is None else metric)
