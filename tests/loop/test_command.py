@@ -307,13 +307,6 @@ def test_bad_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], change: l
     assert message in capsys.readouterr().err
 
 
-def test_a_command_needs_first_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = arguments(tmp_path)
-    place = given.index("--weights")
-    assert main([*given[:place], *given[place + 2 :]]) == 2
-    assert "--weights" in capsys.readouterr().err
-
-
 def test_outputs_are_read_as_asked(tmp_path: Path) -> None:
     records = [{"id": n, "candidates": [{"text": "x", "features": {"a": 1.0}}, {"text": "y", "features": {"b": 1.0}}]}
                for n in range(12)]  # fmt: skip
@@ -326,12 +319,6 @@ def test_outputs_are_read_as_asked(tmp_path: Path) -> None:
         tune_loop(copy, references(), reading=Reading(format="csv"), **options)
     result = tune_loop(copy, references(), reading=Reading(missing=0.0), **options)
     assert result.iterations[0].size == 24
-
-
-def test_an_input_that_is_no_text_has_no_lines(tmp_path: Path) -> None:
-    given = arguments(tmp_path)
-    (tmp_path / "in").write_bytes(b"\0\n\1")
-    assert main([*given, "--quiet"]) == 0
 
 
 def test_a_finished_run_says_that_the_decoder_was_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -380,19 +367,3 @@ def test_sentences_without_a_forest_are_counted_and_told(tmp_path: Path, capsys:
     assert {record["empty"] for record in found["iterations"]} == {3}
     assert found["score"] == found["heldout"]["tuned"]
     assert found["start_score"] > 3 / 12  # every word of a lost sentence is an error
-
-
-def test_weights_of_other_features_are_an_error_of_the_output(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given = arguments(tmp_path, "sys.argv[2:] = [*sys.argv[2:], '1']; ")
-    assert main(given) == 1
-    assert "no sentence has more than one candidate" in capsys.readouterr().err
-    (tmp_path / "start.txt").write_text("x 1\ny 2\n")
-    (tmp_path / "weights.tpl").write_text('{{"weights": {{"x": {x}, "y": {y}}}}}')
-    given = [*given, "--run", str(tmp_path / "other")]
-    assert main(given) == 1
-    assert (
-        "it has none of the features that the weights are for (x, y); its features are a, b, c"
-        in capsys.readouterr().err
-    )

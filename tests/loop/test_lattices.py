@@ -71,14 +71,6 @@ def test_costs_fillers_and_word_tables(kind: str, capsys: pytest.CaptureFixture[
     assert (again.weights, again.score) == (found["weights"], found["score"])
 
 
-def test_without_them_words_and_signs_are_what_the_file_has(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments("slf", "--iterations", "1")) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["start_score"] >= 1 / 6  # a filler for every six words
-    texts = hulltune.rerank(read("run/iter-001/output"), start("slf"))
-    assert all(text.startswith("uh ") for text in texts)
-
-
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
@@ -109,12 +101,3 @@ def test_lists_have_none_of_these(tmp_path: Path) -> None:
             tune_loop(CommandDecoder(copy), references(), start=START, metric="wer", reading=reading)
     with pytest.raises(InputError, match="no such file"):
         Reading(symbols="none.txt")
-
-
-def test_some_weights_are_free_and_the_others_stay(capsys: pytest.CaptureFixture[str]) -> None:
-    given = arguments("slf", "--negate", "acoustic,language", "--drop", "uh", "--free", "acoustic", "--scale", "none")
-    assert main(given) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["score"] < found["start_score"]
-    assert {record["weights"]["language"] for record in found["iterations"]} == {1.0}
-    assert len({record["weights"]["acoustic"] for record in found["iterations"]}) > 1

@@ -149,16 +149,6 @@ def test_held_out_sentences_are_decoded_with_the_first_and_the_best_weights() ->
     assert result.heldout.tuned < result.heldout.start
 
 
-def test_forests_loop_as_lists_do() -> None:
-    lists = tune_loop(shown, references(), start=START, iterations=3, **QUICK)
-    forests = tune_loop(as_forest_decoder(), references(), start=START, iterations=3, **QUICK)
-    assert forests.unit == "edges"
-    assert forests.iterations[0].score == lists.iterations[0].score
-    assert forests.iterations[0].new_winners == lists.iterations[0].new_winners
-    assert forests.iterations[0].tuned_score == pytest.approx(lists.iterations[0].tuned_score)
-    assert forests.score < forests.start_score - 0.1
-
-
 def test_the_quick_way_to_winners_gives_those_of_the_envelopes(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem.of(as_dataset(shown({"a": 1.0}, size=60), references()), "wer")
     weights, others = np.array([0.2, 0.7, -0.1]), np.array([1.0, 0.0, 0.3])

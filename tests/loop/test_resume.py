@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hulltune import Climb, Constraints, InputError, tune_loop
-from hulltune.loop import CommandDecoder, LoopResult
+from hulltune.loop import LoopResult
 from hulltune.loop.folder import RunFolder
 from hulltune.loop.processes import is_at_work
 from tests.loop.decoders import START, references, shown
@@ -70,38 +70,6 @@ def test_killed_at_every_place_it_ends_as_if_nothing_had_happened(
         assert without_times(loop(folder, again)) == expected, stops[stop]
         lost = 1 if stops[stop].startswith("after decoding") else 0  # decoded, but its folder had no name yet
         assert len(again) == len(decoded) + lost, stops[stop]
-
-
-def test_killed_at_every_place_in_turn_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same folder survives any number of kills."""
-    expected = without_times(loop(tmp_path / "whole", []))
-    kills = 0
-    for patience in range(1, 200):
-        passed: list[str] = []
-
-        def kill(place: str, patience: int = patience, passed: list[str] = passed) -> None:
-            passed.append(place)
-            if len(passed) > patience:
-                raise Killed(place)
-
-        monkeypatch.setattr(RunFolder, "reached", staticmethod(kill))
-        try:
-            found = loop(tmp_path / "run", [])
-        except Killed:
-            kills += 1
-            continue
-        assert without_times(found) == expected
-        break
-    assert kills >= 3
-
-
-def test_an_unfinished_file_beside_the_state_does_no_harm(tmp_path: Path) -> None:
-    loop(tmp_path / "run", [], iterations=1)
-    (tmp_path / "run" / ".state.json.x.unfinished").write_text("{")
-    (tmp_path / "run" / "iter-003.unfinished").mkdir()
-    decoded: list[int] = []
-    result = loop(tmp_path / "run", decoded)
-    assert without_times(result) == without_times(loop(None, []))
 
 
 def test_a_draft_of_the_first_state_does_no_harm(tmp_path: Path) -> None:
@@ -188,29 +156,6 @@ def wait_for_the_decoder(folder: Path) -> None:
         time.sleep(0.05)
 
 
-def test_a_process_that_is_killed_goes_on(tmp_path: Path) -> None:
-    whole = [*command(tmp_path), "--run", str(tmp_path / "whole"), "--out", str(tmp_path / "whole.json")]
-    subprocess.run(whole, check=True, capture_output=True)
-    expected = without_times(LoopResult.load(tmp_path / "whole.json"))
-    part = [*command(tmp_path, wait=0.2), "--run", str(tmp_path / "part"), "--out", str(tmp_path / "part.json")]
-    kills = 0
-    for seconds in (0.3, 1.5, 2.5, 4.0, None):
-        process = subprocess.Popen(part, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
-        try:
-            _, said = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            kills += 1
-            wait_for_the_decoder(tmp_path / "part")  # it has a session of its own, and ends by itself
-            continue
-        assert process.returncode == 0, said
-        break
-    assert kills >= 1
-    found = without_times(LoopResult.load(tmp_path / "part.json"))
-    assert found == expected
-
-
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["INT", "TERM", "HUP"]
 )
@@ -264,13 +209,3 @@ def is_running(process: int) -> bool:
             return False
         time.sleep(0.05)
     return True
-
-
-def test_commands_can_be_told_from_memory_to_memory(tmp_path: Path) -> None:
-    """A command without a folder of the run leaves nothing behind."""
-    arguments = command(tmp_path)
-    decoder = CommandDecoder(arguments[arguments.index("--decoder") + 1], input=tmp_path / "input")
-    before = sorted(tmp_path.iterdir())
-    result = tune_loop(decoder, references(), **{**OPTIONS, "iterations": 1})
-    assert result.score <= result.start_score
-    assert sorted(tmp_path.iterdir()) == before

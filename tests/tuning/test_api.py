@@ -17,22 +17,12 @@ import hulltune
 from hulltune import Climb, Coordinate, InputError, Reranker, TuneResult, read, rerank, score, tune
 from hulltune.formats import write_jsonl, write_weights
 from hulltune.metrics import Ask, Store, Unanswered, import_answers
-from hulltune.search.steps import Policy
 from hulltune.tuning.picks import Reranked
 from tests.tuning.corpora import QUICK, random_lists, random_records
 
 
 def texts_of(records: list[dict[str, Any]]) -> list[str]:
     return [record["refs"][0] for record in records]
-
-
-def test_one_import_and_three_lines(tmp_path: Path) -> None:
-    write_jsonl(random_lists(1), tmp_path / "dev.jsonl")
-    lists = hulltune.read(tmp_path / "dev.jsonl")
-    result = hulltune.tune(lists, metric="wer")
-    best = hulltune.rerank(lists, result)
-    assert len(best) == 12
-    assert result.score <= result.baseline
 
 
 def test_reranking_scores_what_is_reported_whatever_computes_it() -> None:
@@ -64,16 +54,6 @@ def test_references_from_anywhere(tmp_path: Path) -> None:
         tune(lists, [], **QUICK)
     with pytest.raises(InputError, match="only 2 reference lines"):
         tune(lists, ["a", "b"], **QUICK)
-
-
-def test_two_references(tmp_path: Path) -> None:
-    lists = random_lists(4)
-    texts = texts_of(random_records(4))
-    for name in ("a", "b"):
-        (tmp_path / name).write_text("".join(f"{text if name == 'a' else 'ba'}\n" for text in texts), encoding="utf-8")
-    options = {**QUICK, "metric": "fmeasure"}
-    both = tune(lists, [tmp_path / "a", tmp_path / "b"], **options)
-    assert both.score == tune(lists, [[text, "ba"] for text in texts], **options).score
 
 
 def test_lists_from_records_and_from_files(tmp_path: Path) -> None:
@@ -187,14 +167,6 @@ def test_other_metrics_are_those_of_the_same_picks() -> None:
     assert not tune(lists, **{**QUICK, "also": None, "metric": "accuracy"}).others
 
 
-def test_the_oracle_is_the_best_pick_of_each_sentence() -> None:
-    records = random_records(14)
-    result = tune(records, **{**QUICK, "metric": "accuracy"})
-    possible = [any(c["text"] == record["refs"][0] for c in record["candidates"]) for record in records]
-    assert result.oracle == pytest.approx(sum(possible) / len(possible))
-    assert tune(records, oracle=False, **QUICK).oracle is None
-
-
 def test_progress_ends_with_all_starts_and_the_final_score() -> None:
     steps: list[hulltune.Progress] = []
     result = tune(random_lists(15), progress=steps.append, replicates=2, **QUICK)
@@ -236,14 +208,6 @@ def test_a_file_that_is_no_result_says_so(tmp_path: Path, text: str, message: st
     with pytest.raises(InputError, match=re.escape(message)) as caught:
         TuneResult.load(tmp_path / "b.json")
     assert str(caught.value).startswith(f"{tmp_path / 'b.json'}: ")
-
-
-def test_a_store_answers_later_runs(tmp_path: Path) -> None:
-    lists = random_lists(17)
-    first = tune(lists, store=tmp_path / "s.sqlite", **QUICK)
-    with Store(tmp_path / "s.sqlite") as store:
-        assert store.count(first.metric) > 0
-        assert tune(lists, store=store, **QUICK).weights == first.weights
 
 
 def test_a_judge_is_not_asked_again_for_the_score(tmp_path: Path) -> None:
@@ -323,19 +287,6 @@ class TestReranker:
             model.score(records[3:9], references[:2])
 
 
-def test_policies_and_smoothing() -> None:
-    lists = random_lists(20)
-    for policy in ("middle", "closest", "widest"):
-        result = tune(lists, **{**QUICK, "search": Climb(restarts=3, directions=6, policy=policy)})
-        same = Climb(restarts=3, directions=6, policy=Policy(policy))
-        assert result.weights == tune(lists, **{**QUICK, "search": same}).weights
-        assert result.score == score(lists, result, metric="wer")
-    smoothed = tune(lists, **{**QUICK, "search": Climb(restarts=3, directions=6, smoothing="min")})
-    assert smoothed.score == score(lists, smoothed, metric="wer")
-    with pytest.raises(InputError, match="smoothing: got 'min', but the policy has 'none'"):
-        Climb(policy=Policy(), smoothing="min")
-
-
 def test_weights_of_other_features_are_refused() -> None:
     lists = random_lists(21)
     for function in (rerank, score):
@@ -353,17 +304,6 @@ def test_a_name_that_lists_leave_out_may_be_absent_from_held_out_lists() -> None
     assert result.heldout is not None
     plain = {name: weight for name, weight in result.weights.items() if name != "rare"}
     assert result.heldout.score == score(random_lists(22), plain, metric="wer")
-
-
-def test_data_frames() -> None:
-    pandas = pytest.importorskip("pandas")
-    records = random_records(23)
-    rows = [
-        {"id": record["id"], "text": candidate["text"], **candidate["features"]}
-        for record in records
-        for candidate in record["candidates"]
-    ]
-    assert tune(pandas.DataFrame(rows), texts_of(records), **QUICK).weights == tune(records, **QUICK).weights
 
 
 @pytest.mark.parametrize("of", ["another text", "other weights"])

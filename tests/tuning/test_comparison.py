@@ -19,9 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
-import hulltune
 from hulltune import Climb, Comparison, InputError, compare, read, rerank, score, tune
-from hulltune.metrics import Store
 from hulltune.tuning.comparison import COLUMNS
 from hulltune.tuning.comparison_text import columns, marked, wrapped
 from tests.tuning.corpora import random_forests, random_lists, random_records
@@ -99,20 +97,6 @@ def test_the_gain_of_a_sentence_for_a_metric_of_the_corpus() -> None:
         assert change.gain == pytest.approx(bleu(swapped, references) - bleu(list(old), references), abs=1e-10)
         assert change.errors is None
     assert found.counts == {}
-
-
-def test_counts_are_those_of_the_picks() -> None:
-    records = random_records(7)
-    found = compare(records, OLD, NEW, metric="WER")
-    references = [record["refs"][0] for record in records]
-    for side, weights in (("old", OLD), ("new", NEW)):
-        counts = jiwer.process_words(references, list(rerank(records, weights)))
-        assert found.counts[side] == hulltune.count_errors(records, weights)
-        assert found.counts[side].substitutions == counts.substitutions
-        assert found.counts[side].hits == counts.hits
-    assert found.counts["new"].errors - found.counts["old"].errors == sum(
-        change.errors[1] - change.errors[0] for change in found.changes if change.errors is not None
-    )
 
 
 def test_the_baseline_is_the_first_choice_and_has_no_weights() -> None:
@@ -204,15 +188,6 @@ def test_without_a_metric_no_references_are_needed() -> None:
     assert "sentence" in found.summary()
     with pytest.raises(InputError, match="no references"):
         compare(records, OLD, NEW)
-
-
-def test_a_store_keeps_the_statistics(tmp_path: Path) -> None:
-    lists = random_lists(2)
-    first = compare(lists, OLD, NEW, metric="wer", store=tmp_path / "s.sqlite")
-    with Store(tmp_path / "s.sqlite") as store:
-        assert first.metric is not None
-        assert store.count(first.metric) > 0
-        assert compare(lists, OLD, NEW, metric="wer", store=store) == first == compare(lists, OLD, NEW, metric="wer")
 
 
 def test_another_candidate_with_the_same_text_is_no_change() -> None:

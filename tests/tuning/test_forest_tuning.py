@@ -16,7 +16,6 @@ from hulltune import (
     Corpus,
     Forest,
     InputError,
-    Problem,
     Reranker,
     TuneResult,
     read,
@@ -27,16 +26,13 @@ from hulltune import (
 from hulltune.errors import Note
 from hulltune.formats import pack
 from hulltune.lines.derivations import kbest
-from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.strategies import STRATEGIES
 from tests.lists import as_forests
 from tests.tuning.corpora import (
     FOREST_FEATURES,
     QUICK,
-    WORDS,
     quick_search,
     random_forests,
-    random_lattice,
     random_lists,
     random_records,
 )
@@ -94,63 +90,6 @@ def test_a_union_is_as_good_as_either(tmp_path: Path) -> None:
     assert doubled.score == tune(first, references, **QUICK).score
 
 
-def test_a_list_from_a_forest_never_beats_it_on_its_surface() -> None:
-    """At the same weights the forest's score of the winner is at least the list's; and where the list holds what wins
-    in the forest, the surfaces are the same."""
-    forests, references = random_forests(7, sentences=4)
-    corpus = Corpus.pack(forests)
-    start = np.array([1.0, 0.5, 0.1])
-    extracted = kbest(corpus, start, 5, distinct=True)
-    records = [
-        {
-            "refs": [reference],
-            "candidates": [{"text": " ".join(d.tokens), "features": d.features} for d in extracted[i]],
-        }
-        for i, reference in enumerate(references)
-    ]
-    lists = Problem.of(as_dataset(records), "wer")
-    problem = Problem.of(as_dataset(read(forests), references), "wer")
-    directions = np.random.default_rng(1).normal(size=(6, 3))
-    for eta in (-0.5, 0.0, 0.3):
-        for direction in directions:
-            weights = start + eta * direction
-            best = kbest(corpus, weights, 1).scores
-            kept = [max(features @ weights for features in _rows(lists, i)) for i in range(len(forests))]
-            assert np.all(best >= np.array(kept) - 1e-9)
-    everything = kbest(corpus, start, 20_000)
-    records = [
-        {
-            "refs": [reference],
-            "candidates": [{"text": " ".join(d.tokens), "features": d.features} for d in everything[i]],
-        }
-        for i, reference in enumerate(references)
-    ]
-    whole = Problem.of(as_dataset(records), "wer")
-    lines = np.tile([-np.inf, np.inf], (6, 1))
-    for mine, other in zip(
-        problem.surfaces(start, directions, lines), whole.surfaces(start, directions, lines), strict=True
-    ):
-        for eta in np.linspace(-3, 3, 101):
-            assert mine.at(float(eta)).tolist() == other.at(float(eta)).tolist()
-
-
-def _rows(problem: Any, sentence: int) -> Any:
-    edges = problem.corpus.sentence_edges
-    return problem.corpus.features.toarray()[edges[sentence] : edges[sentence + 1]]
-
-
-def test_the_best_of_a_forest_is_at_least_the_best_of_its_list() -> None:
-    forests, references = random_forests(8, sentences=6)
-    start = {"lm": 1.0, "tm": 0.5, "length": 0.1}
-    few = kbest(Corpus.pack(forests), start, 4, distinct=True)
-    records = [
-        {"refs": [reference], "candidates": [{"text": " ".join(d.tokens), "features": d.features} for d in few[i]]}
-        for i, reference in enumerate(references)
-    ]
-    options = {**QUICK, "search": Climb(restarts=8, directions=16)}
-    assert tune(forests, references, start=start, **options).score <= tune(records, start=start, **options).score
-
-
 def test_lists_and_forests_together(tmp_path: Path) -> None:
     forests, references = random_forests(9)
     pieces = list(read(forests).corpus)
@@ -191,16 +130,6 @@ def test_options_of_tuning_hold_for_forests() -> None:
         search = Climb(restarts=3, directions=6, policy=policy, smoothing=smoothing)
         smooth = tune(forests, references, **{**QUICK, "search": search})
         assert smooth.score <= smooth.start_score
-
-
-def test_the_oracle_of_lattices_is_exact_for_wer() -> None:
-    rng = np.random.default_rng(12)
-    references = [[WORDS[k] for k in rng.integers(0, len(WORDS), size=5)] for _ in range(5)]
-    forests = [random_lattice(reference, rng) for reference in references]
-    result = tune(forests, [" ".join(reference) for reference in references], **QUICK)
-    assert result.oracle == 0.0  # each lattice holds its reference
-    assert result.oracle_kind is not None
-    assert result.oracle_kind.startswith("exact")
 
 
 def test_a_sentence_without_derivations_is_an_empty_output() -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from hulltune import (
     Climb,
-    Dataset,
     Forest,
     InputError,
     Problem,
@@ -277,13 +276,3 @@ class TestWithoutReferences:
             tune(self.write(tmp_path), metric="0.5*mean:column=correct + 0.5*accuracy")
         with pytest.raises(InputError, match="no references: the lists carry none"):
             tune(self.write(tmp_path), metric=Given(column="correct", weight="reference_tokens"))
-
-
-def test_a_dataset_by_index() -> None:
-    lists = read(records(8))
-    assert isinstance(lists[3:5], Dataset)
-    assert lists[np.array([4, 2])].ids == ("q4", "q2")
-    assert lists[np.arange(15) < 2].ids == ("q0", "q1")
-    assert lists[-1].ids == ("q14",)
-    with pytest.raises(IndexError):
-        lists[15]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hulltune import Climb, Constraints, read, score, tune
-from hulltune.cli import main
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="real data (../shared/data) is not there")
@@ -42,14 +40,3 @@ def test_alignments() -> None:
     result = tune(lists, DATA / "alignments_en_fr/gold.txt", metric="aer:reference_offset=1", **QUICK)
     assert result.score < result.baseline
     assert result.score < 0.06
-
-
-def test_the_command_on_news(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lists, references = str(DATA / "de_en/nbest.txt.gz"), str(DATA / "de_en/refs.txt")
-    quick = ["--restarts", "0", "--directions", "4", "--no-oracle", "--also", "wer", "--quiet", "--json"]
-    out, start = str(tmp_path / "w.ini"), str(DATA / "de_en/decoding.weights")
-    assert main(["tune", lists, "--ref", references, *quick, "--start", start, "--out", out]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["score"] >= found["start_score"]
-    assert main(["score", lists, "--ref", references, "--weights", out, "--quiet", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["score"] == found["score"]

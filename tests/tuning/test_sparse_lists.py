@@ -131,39 +131,6 @@ def test_readers_store_many_features_as_sparse_rows(
         assert read(tmp_path / "lists.moses", missing=0, dtype=dtype).corpus.features.dtype == dtype
 
 
-def test_a_value_too_large_for_float32_is_named() -> None:
-    lists = records()
-    lists[3]["candidates"][2]["features"]["f7"] = 1e300
-    with pytest.raises(InputError, match="feature 'f7' has a value too large for float32"):
-        read(lists, missing=0, dtype=np.float32)
-
-
-def test_further_features_and_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make = made("moses", tmp_path)
-    extra = tmp_path / "extra.txt"
-    count = len(moses_lines(records()).splitlines())
-    extra.write_text("".join(f"{number % 7 / 8}\n" for number in range(count)), encoding="utf-8")
-    path = tmp_path / "lists.moses"
-    sparse, dense = both(monkeypatch, lambda: read(path, add=[(extra, "extra")], features=["words", "rank"]))
-    assert_same(sparse, dense)
-    assert make().feature_names == sparse.feature_names[:-3]
-
-
-@pytest.mark.parametrize("form", ["jsonl", "moses", "hull"])
-def test_what_is_written_is_read_back(form: str, tmp_path: Path) -> None:
-    lists = read(records(), missing=0)
-    path = tmp_path / f"again.{form}"
-    write(lists, path, "packed" if form == "hull" else form)
-    again = read(path)
-    assert isinstance(again.corpus.features, SparseFeatures)
-    assert again.feature_names == lists.feature_names
-    np.testing.assert_array_equal(again.corpus.features.toarray(), lists.corpus.features.toarray())
-    assert again.texts() == lists.texts()
-    if form != "hull":
-        first, *others = path.read_text(encoding="utf-8").splitlines()
-        assert len(first) > 3 * len(others[-1]) or form == "jsonl"
-
-
 SEARCHES = {
     "random": Climb(restarts=3),
     "coordinate": Coordinate(restarts=1, max_rounds=2),
