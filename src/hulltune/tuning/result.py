@@ -239,7 +239,9 @@ class TuneResult:
         """The problem that was tuned on."""
         found: Problem | None = self.__dict__.get("_problem")
         if found is None:
-            raise InputError("data: a result from a file does not have the data it was tuned on; give data=… or use on(data)")
+            raise InputError(
+                "data: a result from a file does not have the data it was tuned on; give data=…, or on(data)"
+            )
         return found
 
     def on(
