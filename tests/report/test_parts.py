@@ -20,7 +20,7 @@ from hulltune.report.html.winners import Searched
 from hulltune.search.problem import Problem
 from hulltune.tuning.comparison import compare
 from hulltune.tuning.inputs import as_dataset
-from hulltune.tuning.surfaces import along_feature
+from hulltune.tuning.surfaces import metric_surface
 from tests.report.subjects import KINDS, problem_of, weights_of
 from tests.tuning.corpora import random_lists
 
@@ -93,7 +93,7 @@ def test_a_line_of_real_lists_says_what_decoding_gives() -> None:
 def test_a_line_is_the_surface_of_the_weight(kind: str) -> None:
     problem = problem_of(kind)
     weights = weights_of(problem)
-    line, surface = line_of(problem, weights, 1), along_feature(problem, weights, problem.feature_names[1])
+    line, surface = line_of(problem, weights, 1), metric_surface(problem, weights, problem.feature_names[1])
     np.testing.assert_array_equal(line.surface.breakpoints, surface.breakpoints)
     np.testing.assert_array_equal(line.surface.scores, surface.scores)
     assert line.surface.best == surface.best

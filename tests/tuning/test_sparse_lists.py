@@ -30,7 +30,7 @@ from hulltune.search.random_climb import Climb
 from hulltune.tuning import evaluation
 from hulltune.tuning.oracle import best_reachable
 from hulltune.tuning.reranking import rank
-from hulltune.tuning.surfaces import along_feature
+from hulltune.tuning.surfaces import metric_surface
 
 WIDTH = 200
 """More features than are always stored as a matrix."""
@@ -298,7 +298,7 @@ def test_surfaces_and_information_of_sparse_lists(
     sparse, dense = both(monkeypatch, lambda: read(path))
     rng = np.random.default_rng(3)
     weights = rng.normal(size=len(sparse.feature_names))
-    one, other = (along_feature(Problem.of(lists, "wer"), weights, "f0") for lists in (sparse, dense))
+    one, other = (metric_surface(Problem.of(lists, "wer"), weights, "f0") for lists in (sparse, dense))
     np.testing.assert_array_equal(one.breakpoints, other.breakpoints)
     np.testing.assert_array_equal(one.scores, other.scores)
     described = [describe(lists) for lists in (sparse, dense)]

@@ -13,7 +13,7 @@ from matplotlib.patches import Polygon, Rectangle
 
 from hulltune import InputError, Problem
 from hulltune.tuning.inputs import as_dataset
-from hulltune.tuning.surfaces import MetricSurface, along_feature, between, metric_surface
+from hulltune.tuning.surfaces import MetricSurface, metric_surface
 from tests.tuning.corpora import random_lists
 
 SLIVER = 1e-12
@@ -27,12 +27,12 @@ def test_every_interval_scores_what_it_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = Problem.of(as_dataset(random_lists(seed, sentences=5, candidates=6)), "wer")
     weights, others = rng.normal(size=(2, 3))
-    surface = along_feature(problem, weights, "f1")
+    surface = metric_surface(problem, weights, "f1")
     ends = np.concatenate([[surface.breakpoints[0] - 1], surface.breakpoints, [surface.breakpoints[-1] + 1]])
     for left, right, expected in zip(ends[:-1], ends[1:], surface.scores, strict=True):
         if right - left > SLIVER * max(abs(left), abs(right)):
             assert problem.score(np.array([weights[0], (left + right) / 2, weights[2]])) == expected
-    way = between(problem, weights, others)
+    way = metric_surface(problem, weights, to=others)
     for eta in rng.uniform(-1, 2, size=10):
         index = int(np.searchsorted(way.breakpoints, eta))
         if np.min(np.abs(way.breakpoints - eta), initial=1.0) > SLIVER:
@@ -127,7 +127,7 @@ def test_a_surface_from_data() -> None:
     data = random_lists(3)
     weights = {"f0": 1.0, "f1": 0.5, "f2": 0.25}
     found = metric_surface(data, weights, "f1", metric="wer")
-    again = along_feature(Problem.of(data, "wer"), np.array([1.0, 0.5, 0.25]), "f1")
+    again = metric_surface(Problem.of(data, "wer"), np.array([1.0, 0.5, 0.25]), "f1")
     assert found.to_csv() == again.to_csv()
     way = metric_surface(data, weights, to=[1.0, -1.0, 2.0], metric="wer")
     assert way.marks == (("first weights", 0.0), ("second weights", 1.0))
@@ -141,6 +141,6 @@ def test_what_cannot_be_drawn() -> None:
     problem = Problem.of(as_dataset(random_lists(1)), "wer")
     weights = np.ones(3)
     with pytest.raises(InputError, match="unknown feature 'lm'"):
-        along_feature(problem, weights, "lm")
+        metric_surface(problem, weights, "lm")
     with pytest.raises(InputError, match="no line between them"):
-        between(problem, weights, weights)
+        metric_surface(problem, weights, to=weights)

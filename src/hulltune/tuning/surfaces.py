@@ -36,6 +36,8 @@ MOST_POINTS = 10_000
 """The most rows of a picture, or columns or rows of a grid: each row is a line search, each point a decoding."""
 CLOSER = 0.6
 """The view of a plane is so much closer to the optimum than that of a line, because colours show more than one line."""
+WAY: tuple[tuple[str, float], ...] = (("first weights", 0.0), ("second weights", 1.0))
+"""The marks on the line between two sets of weights."""
 View = tuple[float, float, float, float]
 """Left, right, bottom, top."""
 
@@ -161,38 +163,19 @@ def metric_surface(
     problem = as_problem(data, references, metric)
     here = weight_vector(problem, weights)
     if feature is not None:
-        return along_feature(problem, here, feature)
-    assert to is not None
-    return between(problem, here, weight_vector(problem, to, "to"))
-
-
-def along_feature(problem: Problem, weights: Floats, feature: str) -> MetricSurface:
-    """The score for every weight of a feature, while all others stay."""
-    if feature not in problem.feature_names:
-        raise unknown_name("feature", feature, problem.feature_names)
-    column = problem.feature_names.index(feature)
-    origin, direction = weights.copy(), np.zeros(len(weights))
-    origin[column], direction[column] = 0.0, 1.0  # so that the step is the weight itself
-    marks = ((f"now {weights[column]:.4g}", float(weights[column])),)
-    return _surface(problem, origin, direction, f"weight of {feature}", marks)
-
-
-def between(problem: Problem, weights: Floats, others: Floats) -> MetricSurface:
-    """The score on the line through two sets of weights: 0 at the first, 1 at the second."""
-    if np.array_equal(weights, others):
-        raise InputError("both sets of weights are the same, so there is no line between them; give two different sets")
-    marks = (("first weights", 0.0), ("second weights", 1.0))
-    return _surface(problem, weights, others - weights, "way from the first weights (0) to the second (1)", marks)
-
-
-def _surface(
-    problem: Problem, origin: Floats, direction: Floats, axis: str, marks: tuple[tuple[str, float], ...]
-) -> MetricSurface:
+        column = _column(problem, feature)
+        origin, direction = _at(here, [column], 0.0), np.eye(len(here))[column]  # the step is the weight itself
+        now: tuple[tuple[str, float], ...] = ((f"now {here[column]:.4g}", float(here[column])),)
+        axis, marks = f"weight of {feature}", now
+    else:
+        assert to is not None
+        origin, direction = here, weight_vector(problem, to, "to") - here
+        if not np.any(direction):
+            raise InputError("both sets of weights are the same, so there is no line between them; give two others")
+        axis, marks = "way from the first weights (0) to the second (1)", WAY
     (surface,) = problem.surfaces(origin, direction[None, :], np.array([[-math.inf, math.inf]]))
-    scores = np.asarray(problem.metric.score(surface.statistics), dtype=np.float64)
-    return MetricSurface(
-        axis, surface.breakpoints, scores, marks, problem.metric.signature, problem.metric.higher_is_better
-    )
+    chosen, scores = problem.metric, np.asarray(problem.metric.score(surface.statistics), dtype=np.float64)
+    return MetricSurface(axis, surface.breakpoints, scores, marks, chosen.signature, chosen.higher_is_better)
 
 
 # Two weights.
@@ -326,7 +309,7 @@ def _column(problem: Problem, name: str) -> int:
     return problem.feature_names.index(name)
 
 
-def _at(weights: Floats, columns: list[int], point: Floats | tuple[float, float]) -> Floats:
+def _at(weights: Floats, columns: list[int], point: Floats | tuple[float, float] | float) -> Floats:
     moved = weights.copy()
     moved[columns] = point
     return moved
@@ -334,8 +317,7 @@ def _at(weights: Floats, columns: list[int], point: Floats | tuple[float, float]
 
 def _row(problem: Problem, weights: Floats, columns: list[int], height: float, view: View) -> tuple[Floats, Floats]:
     """The breakpoints and scores at one height, from left to right."""
-    origin, direction = _at(weights, columns, (0.0, height)), np.zeros(len(weights))
-    direction[columns[0]] = 1.0
+    origin, direction = _at(weights, columns, (0.0, height)), np.eye(len(weights))[columns[0]]
     (surface,) = problem.surfaces(origin, direction[None], np.array([view[:2]]))
     return surface.breakpoints, np.asarray(problem.metric.score(surface.statistics), dtype=np.float64)
 
@@ -347,7 +329,7 @@ def _view_around(
     at_best = _at(weights, columns, best)
     ends: list[float] = []
     for k in (0, 1):
-        low, high = along_feature(problem, at_best, problem.feature_names[columns[k]]).view()
+        low, high = metric_surface(problem, at_best, problem.feature_names[columns[k]]).view()
         low, high = best[k] - CLOSER * (best[k] - low), best[k] + CLOSER * (high - best[k])
         low, high = min(low, now[k], best[k]), max(high, now[k], best[k])
         room = 0.05 * (high - low)

@@ -115,7 +115,7 @@ def surface(data: Data, way: Way, answer: Answer) -> int:
         raise InputError("--range: only for a line or a plane; the view of --sensitivity follows from its ranges")
     view, points = _view(way.ends, 2 if way.plane is None else 4), _grid(way.grid)
     from hulltune.search.problem import Problem
-    from hulltune.tuning.surfaces import along_feature, between, metric_plane
+    from hulltune.tuning.surfaces import metric_plane, metric_surface
 
     missing, threads = data.reading.missing, data.reading.threads
     dataset = read_scored(data, quiet=answer.quiet)
@@ -124,12 +124,8 @@ def surface(data: Data, way: Way, answer: Answer) -> int:
         return _give_ranges(problem, here, way.tolerance, answer)
     if way.plane is not None:
         return _give_plane(metric_plane(problem, here, way.plane, view=view, grid=points, threads=threads), answer)
-    if way.feature is not None:
-        line = along_feature(problem, here, way.feature)
-    else:
-        assert way.to is not None
-        line = between(problem, here, weight_vector(dataset, way.to, missing=missing))
-    return _give_line(line, view, answer)
+    to = None if way.to is None else weight_vector(dataset, way.to, missing=missing)
+    return _give_line(metric_surface(problem, here, way.feature, to=to), view, answer)
 
 
 def _give_line(surface: MetricSurface, view: Any, answer: Answer) -> int:
@@ -171,7 +167,7 @@ def _give_ranges(problem: Problem, weights: Floats, tolerance: float | None, ans
     from hulltune.report.figures import plot_sensitivity
     from hulltune.tuning.result import MOST_PANELS
     from hulltune.tuning.sensitivity import range_csv, range_table, sensitivity
-    from hulltune.tuning.surfaces import along_feature
+    from hulltune.tuning.surfaces import metric_surface
 
     found = sensitivity(problem, weights, tolerance)
     now = dict(zip(problem.feature_names, weights.tolist(), strict=True))
@@ -179,7 +175,7 @@ def _give_ranges(problem: Problem, weights: Floats, tolerance: float | None, ans
     _write(
         answer.out,
         lambda: range_csv(found, now),
-        lambda: plot_sensitivity([along_feature(problem, weights, name) for name in names], found, names),
+        lambda: plot_sensitivity([metric_surface(problem, weights, name) for name in names], found, names),
     )
     score, metric = problem.score(weights), problem.metric.signature
     if answer.as_json:
