@@ -192,31 +192,21 @@ def _own_copy(path: Path) -> None:
     The decoder may write to the file behind a link in every iteration, and the earlier iterations would change with it.
     """
     try:
-        if path.is_symlink():
-            _replace_by_copy(path, path.resolve(strict=True))
-        elif path.is_dir():
+        source = path.resolve(strict=True)
+        if not (source.is_file() or source.is_dir()) or (
+            path.is_symlink() and path.parent.resolve().is_relative_to(source)
+        ):
+            raise DecoderError(f"the decoder wrote {path}, which is neither a file nor a folder of its own: {source}")
+        if path.is_symlink() or (source.is_file() and source.stat().st_nlink > 1):
+            copy = path.with_name(f"{COPY}{path.name}")
+            (shutil.copytree if source.is_dir() else shutil.copyfile)(source, copy)
+            path.unlink()
+            copy.rename(path)
+        elif source.is_dir():
             for entry in path.iterdir():
                 _own_copy(entry)
-        elif not path.is_file():
-            raise DecoderError(f"the decoder wrote {path}, which is neither a file nor a folder")
-        elif path.stat().st_nlink > 1:
-            _replace_by_copy(path, path)
     except (OSError, shutil.Error) as error:
         raise DecoderError(f"the decoder wrote {path}, which cannot be copied ({error})") from None
-
-
-def _replace_by_copy(path: Path, source: Path) -> None:
-    if source in path.parents:
-        raise DecoderError(f"the decoder wrote {path}, a link to the folder that it is in")
-    copy = path.with_name(f"{COPY}{path.name}")
-    if source.is_dir():
-        shutil.copytree(source, copy)
-    elif source.is_file():
-        shutil.copyfile(source, copy)
-    else:
-        raise DecoderError(f"the decoder wrote {path}, a link to what is neither a file nor a folder: {source}")
-    path.unlink()
-    copy.rename(path)
 
 
 def _has_content(path: Path) -> bool:
