@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := certify,figures,parquet,zstd
+COMPILE := $(BIN)/python -m hulltune.kernels.load.build src/hulltune/kernels/compiled
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 # Files in their own order: reordered by the number of their tests, the one that takes longest would come last.
@@ -17,12 +18,14 @@ help:            ## this list
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade 'pip>=25.1' hatchling editables  # dependency groups came with pip 25.1
-	HULLTUNE_PURE=1 $(PIP) --no-build-isolation -e '.[$(EXTRAS)]' --group dev
+	$(PIP) --group build $$(command -v cc > /dev/null || echo ziglang)
+	PYTHONPATH=src $(COMPILE)
+	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]' --group dev
 	@touch $@
 
 # Compiled kernels for this checkout, in src: those whose sources have changed are compiled again, on all cores.
 kernels: $(STAMP)  ## compile the kernels that have changed
-	$(BIN)/python -m hulltune.kernels.load.building src/hulltune/kernels/compiled > /dev/null
+	$(COMPILE)
 
 demo: kernels    ## the main job on built-in data: decode, tune, decode again
 	$(BIN)/python examples/decoder/demo.py
@@ -53,7 +56,7 @@ unit: kernels $(VENV)/.optional
 
 # What builds the site, and what its notebooks import.
 $(VENV)/.docs: $(STAMP)
-	HULLTUNE_PURE=1 $(PIP) --no-build-isolation -e '.[$(EXTRAS)]' --group docs
+	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]' --group docs
 	@touch $@
 
 docs: kernels $(VENV)/.docs  ## the site, in out/site: open out/site/index.html
@@ -91,10 +94,10 @@ LOWEST := .venv-lowest
 test-lowest:     ## all tests with the lowest allowed versions of all dependencies
 	$(LOWEST_PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	HULLTUNE_PURE=1 $(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
 		-e '.[$(EXTRAS)]' --group test
 	$(LOWEST)/bin/python -m pip list --disable-pip-version-check
-	$(LOWEST)/bin/python -m hulltune.kernels.load.building src/hulltune/kernels/compiled > /dev/null
+	$(LOWEST)/bin/python -m hulltune.kernels.load.build src/hulltune/kernels/compiled
 	$(LOWEST)/bin/$(PYTEST_ALL)
 
 package: $(STAMP)  ## a wheel and an sdist in dist/, both installed; the tests of the sdist are run from it
@@ -104,7 +107,7 @@ package: $(STAMP)  ## a wheel and an sdist in dist/, both installed; the tests o
 	$(BIN)/twine check --strict dist/*
 	for built in dist/*.tar.gz dist/*.whl; do \
 		$(PYTHON) -m venv --clear build/package/installed \
-		&& HULLTUNE_PURE=1 build/package/installed/bin/python -m pip install --quiet $$built \
+		&& build/package/installed/bin/python -m pip install --quiet $$built \
 		&& build/package/installed/bin/hulltune --version || exit 1; \
 	done
 	build/package/installed/bin/hulltune tune examples/tiny.jsonl --metric wer --quiet
@@ -121,8 +124,7 @@ BENCHES := bench-startup bench-engine bench-metrics bench-tuning bench-forests b
 bench: $(BENCHES)  ## all timings, as tables and as JSON in benchmarks/results: an hour (BENCH=--check fails where a target is missed); each part by itself:
 
 bench-setup: kernels
-	HULLTUNE_PURE=1 $(PIP) --no-build-isolation -e '.[$(EXTRAS)]' --group bench
-	$(BIN)/python -m hulltune.kernels.load.building --native
+	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]' --group bench
 
 bench-startup: bench-setup    ## from a fresh environment to the first and the second answer
 	$(BIN)/python -m benchmarks.startup $(BENCH)

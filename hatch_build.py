@@ -1,13 +1,14 @@
-"""The build hooks: compiled kernels for the wheel, and the README as it reads away from its repository.
+"""The build hooks: the shared library of kernels for the wheel, and the README as it reads away from its repository.
 
-The kernels are compiled for the common CPU of this architecture. With HULLTUNE_PURE=1, and wherever they cannot be
-compiled, the wheel is a pure one (py3-none-any), which works everywhere and compiles its kernels when they are needed.
+A wheel fits all Pythons of a platform (py3-none-PLATFORM): the library is linked to none of them. Where no library can
+be made, the build says why and ends.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,37 +16,35 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
+from packaging.tags import sys_tags
 
 INSIDE = "hulltune/kernels/compiled"
 RAW = "https://raw.githubusercontent.com/hulltune/hulltune"
 
 
 class CompiledKernels(BuildHookInterface[Any]):
-    """A hook that adds a library of compiled kernels; to an editable install it adds it in the source tree."""
+    """A hook that adds the library of kernels; to an editable install it adds it in the source tree."""
+
+    def dependencies(self) -> list[str]:
+        """Zig, whose C compiler links the library where the machine has none."""
+        return [] if shutil.which("cc") else ["ziglang"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, and tell the builder of the file and of the platform that the wheel is for."""
-        if os.environ.get("HULLTUNE_PURE"):
-            return
+        """Compile, and tell the builder of the files and of the platform that the wheel is for."""
         source = Path(self.root) / "src"
         folder = source / INSIDE  # where a second build finds what has not changed
         if not os.access(source / "hulltune" / "kernels", os.W_OK):
             folder = Path(self.directory) / "kernels"
-        command = [sys.executable, "-m", "hulltune.kernels.load.building", str(folder)]
+        command = [sys.executable, "-m", "hulltune.kernels.load.build", str(folder)]
         # An installer may find its environment for building by PYTHONPATH, too.
         places = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
-        built = subprocess.run(
-            command, env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True, check=False
-        )
-        if built.returncode:
-            reason = built.stderr.strip().rpartition("\n")[2]
-            self.app.display_warning(f"kernels are left out, and will be compiled when they are needed: {reason}")
-            return
-        library = Path(built.stdout.strip())
+        self.app.display_info("compiling kernels, about two minutes of CPU time")
+        subprocess.run(command, env={**os.environ, "PYTHONPATH": places}, check=True)
         build_data["pure_python"] = False
-        build_data["infer_tag"] = True
+        build_data["tag"] = f"py3-none-{next(sys_tags()).platform}"
         if version != "editable":
-            build_data["force_include"][str(library)] = f"{INSIDE}/{library.name}"
+            for path in [*folder.glob("kernels-*"), folder / "kernels.json"]:
+                build_data["force_include"][str(path)] = f"{INSIDE}/{path.name}"
 
 
 class StandaloneReadme(MetadataHookInterface):

@@ -45,7 +45,7 @@ Key = tuple[str, str, str]
 def environment(source: Path, **more: str) -> dict[str, str]:
     """The environment in which hulltune is the one of a source tree, with one thread for matrix products."""
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-    kernels = {"HULLTUNE_KERNELS": "native"}  # never those that are compiled for other CPUs, too
+    kernels = {"HULLTUNE_KERNELS": "native"}  # of versions that had kernels for other CPUs, too
     return {**os.environ, **threads, **kernels, "PYTHONPATH": f"{source}{os.pathsep}{ROOT}", **more}
 
 
@@ -86,14 +86,6 @@ def measured(part: str, source: Path, folder: Path) -> Iterator[tuple[Key, float
             times = [spent(["-m", "hulltune", *arguments], source, folder) for _ in range(4)]
             for unit, seconds in zip(("CPU ms", "ms on the wall"), map(min, zip(*times, strict=True)), strict=True):
                 yield (part, name, unit), seconds * 1e3
-    elif part == "compile":
-        with tempfile.TemporaryDirectory() as cache:
-            cold, warm = (worker(part, 0, source, folder, NUMBA_CACHE_DIR=cache)[0] for _ in range(2))
-            yield (part, "all kernels", "CPU s"), cold - warm
-            yield (part, "the same run, compiled", "CPU s"), warm
-            compiled = list(Path(cache).rglob("*.nbc"))
-            yield (part, "compiled functions", "files"), float(len(compiled))
-            yield (part, "compiled functions", "MB"), sum(file.stat().st_size for file in compiled) / 1e6
     else:
         for number in range(PROCESSES[part]):
             _, found = worker(part, number, source, folder)

@@ -1,10 +1,9 @@
 """Time the start: from a fresh environment to the first answer and the second, in CPU and wall seconds.
 
-Run: python -m benchmarks.startup [--wheel FILE] [--data FOLDER] [--warm] [--demo]
+Run: python -m benchmarks.startup [--wheel FILE] [--data FOLDER] [--demo]
 Writes benchmarks/results/startup.json, in less than five minutes on two quiet cores. A wheel is built (or taken) and
-installed into a fresh environment, in which every kind of command runs a first and a second time; one also runs with
-nothing compiled, as it did before kernels came with the package. ``--warm`` adds kernels compiled for the very CPU,
-``--demo`` the steps of ``make demo`` in a fresh clone; each takes some two minutes more.
+installed into a fresh environment, in which every kind of command runs a first and a second time. ``--demo`` adds the
+steps of ``make demo`` in a fresh clone, which take some two minutes more.
 """
 
 from __future__ import annotations
@@ -55,13 +54,13 @@ class Cost(NamedTuple):
     said: str = ""
 
 
-def timed(command: Sequence[str | Path], *, cwd: Path | None = None, **variables: str) -> Cost:
+def timed(command: Sequence[str | Path], *, cwd: Path | None = None) -> Cost:
     """The cost of a command. One that fails ends the benchmark."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     ended = subprocess.run(
         list(map(str, command)),
         cwd=cwd,
-        env={**_environment(), **variables},
+        env=_environment(),
         capture_output=True,
         text=True,
         check=False,
@@ -74,7 +73,7 @@ def timed(command: Sequence[str | Path], *, cwd: Path | None = None, **variables
 
 def _environment() -> dict[str, str]:
     """The environment without what would lead away from a fresh install."""
-    led = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "HULLTUNE_KERNELS", "HULLTUNE_PURE", "NUMBA_CACHE_DIR")
+    led = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if name not in led}
 
 
@@ -115,14 +114,8 @@ def first_and_second(python: Path, folder: Path) -> tuple[dict[str, Any], list[l
     for name, line in COMMANDS.items():
         costs = [timed([python, "-m", "hulltune", *shlex.split(line.format(turn=i))], cwd=folder) for i in (1, 2)]
         more = costs[0].cpu - costs[1].cpu
-        compiled = "COMPILED" if "compiling" in costs[0].said else "nothing compiled"
-        rows.append([name, *_pairs(costs), f"{compiled}, {more:+.2f} {verdict(more, TARGET_FIRST)}"])
-        found[name] = {"first": costs[0][:2], "second": costs[1][:2], "compiled": compiled == "COMPILED"}
-    name, line = next(iter(COMMANDS.items()))
-    empty = {"HULLTUNE_KERNELS": "none", "NUMBA_CACHE_DIR": str(folder / "cache")}
-    costs = [timed([python, "-m", "hulltune", *shlex.split(line)], cwd=folder, **empty) for _ in (1, 2)]
-    rows.append([f"{name}, without compiled kernels", *_pairs(costs), "as in a pure wheel"])
-    found["without compiled kernels"] = {"first": costs[0][:2], "second": costs[1][:2]}
+        rows.append([name, *_pairs(costs), f"{more:+.2f} {verdict(more, TARGET_FIRST)}"])
+        found[name] = {"first": costs[0][:2], "second": costs[1][:2]}
     return found, rows
 
 
@@ -144,11 +137,11 @@ def real_lists(data: Path, folder: Path) -> str | None:
     return "tune real.nbest --ref real.ref --quiet"
 
 
-def repeated(python: Path, line: str, folder: Path, turns: int, **variables: str) -> tuple[dict[str, Any], list[str]]:
+def repeated(python: Path, line: str, folder: Path, turns: int) -> tuple[dict[str, Any], list[str]]:
     """The best and the median cost of a command that has run before."""
     command: list[str | Path] = [python, "-m", "hulltune", *shlex.split(line)]
-    timed(command, cwd=folder, **variables)
-    costs = [timed(command, cwd=folder, **variables) for _ in range(turns)]
+    timed(command, cwd=folder)
+    costs = [timed(command, cwd=folder) for _ in range(turns)]
     cpu, wall = [cost.cpu for cost in costs], [cost.wall for cost in costs]
     shown = [min(cpu), statistics.median(cpu), min(wall), statistics.median(wall)]
     return dict(zip(("cpu", "cpu_median", "wall", "wall_median"), shown, strict=True)), [
@@ -156,7 +149,7 @@ def repeated(python: Path, line: str, folder: Path, turns: int, **variables: str
     ]
 
 
-def warm_starts(python: Path, folder: Path, data: Path, *, native: bool) -> tuple[dict[str, Any], list[list[object]]]:
+def warm_starts(python: Path, folder: Path, data: Path) -> tuple[dict[str, Any], list[list[object]]]:
     """The costs of runs in which everything has run before, and rows of the table."""
     rows: list[list[object]] = []
     found: dict[str, Any] = {}
@@ -169,20 +162,9 @@ def warm_starts(python: Path, folder: Path, data: Path, *, native: bool) -> tupl
     if line is None:
         rows.append([f"real lists: {data}/fr_en is missing", "", "", "", "", ""])
         return found, rows
-    settings = {"shipped kernels": {"HULLTUNE_KERNELS": "shipped"}}
-    if native:
-        cost = timed([python, "-m", "hulltune.kernels.load.building", "--native"])
-        rows.append(["compile native kernels", f"{cost.cpu:.1f}", "", f"{cost.wall:.1f}", "", ""])
-        found["compile native kernels"] = cost[:2]
-        settings["native kernels"] = {"HULLTUNE_KERNELS": "native"}
-    settings["Numba and its cache"] = {"HULLTUNE_KERNELS": "none", "NUMBA_CACHE_DIR": str(folder / "cache")}
-    for kind, variables in settings.items():
-        for title, options in (("tune real lists", ""), ("tune real lists --restarts 0", " --restarts 0")):
-            on_demand = variables["HULLTUNE_KERNELS"] == "none"
-            costs_found, shown = repeated(python, line + options, folder, 3 if on_demand else TURNS, **variables)
-            target = TARGET_REAL if not on_demand and not options else None
-            rows.append([f"{title}, {kind}", *shown, verdict(costs_found["wall"], target) if target else ""])
-            found[f"{title}, {kind}"] = costs_found
+    for title, options in (("tune real lists", ""), ("tune real lists --restarts 0", " --restarts 0")):
+        found[title], shown = repeated(python, line + options, folder, TURNS)
+        rows.append([title, *shown, "" if options else verdict(found[title]["wall"], TARGET_REAL)])
     return found, rows
 
 
@@ -202,7 +184,6 @@ def main() -> int:
     parser = options_of(__doc__)
     parser.add_argument("--wheel", type=Path, help="a wheel of the package, instead of building one")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder with fr_en in it")
-    parser.add_argument("--warm", action="store_true", help="also compile for this CPU")
     parser.add_argument("--demo", action="store_true", help="also time make demo")
     options = parser.parse_args()
     result: dict[str, Any] = {
@@ -220,7 +201,7 @@ def main() -> int:
         result["runs"], rows = first_and_second(python, work)
         header = ["first and second run", "CPU 1", "wall 1", "CPU 2", "wall 2", "more CPU in the first"]
         print(table("seconds", header, rows), flush=True)
-        result["warm"], rows = warm_starts(python, work, options.data, native=options.warm)
+        result["warm"], rows = warm_starts(python, work, options.data)
         header = [f"warm start, {TURNS} turns", "CPU best", "median", "wall best", "median", ""]
         print(table("seconds", header, rows), flush=True)
         if options.demo:

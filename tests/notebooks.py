@@ -91,18 +91,6 @@ def show(value: object, picture: Path | None) -> None:
         print(value, flush=True)
 
 
-def check_kernels() -> None:
-    """End with an error if the cells called kernels that the package has compiled for other types only: a reader would
-    wait for the compiler. Where the package has no compiled kernels at all, there is nothing to check.
-    """
-    kernels = sys.modules.get("hulltune.kernels.load.jit")
-    calls: dict[str, bool] = {} if kernels is None else kernels.calls()
-    if any(calls.values()) and not all(calls.values()):
-        sys.exit(
-            f"compiled on demand: {[call for call, found in calls.items() if not found]}; see kernels/load/calls.txt"
-        )
-
-
 def run_in_own_process(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a page in a process of its own with `folder` as its working folder; its output is captured."""
     found = os.pathsep.join(map(str, (ROOT, ROOT / "src", ROOT / "examples")))
@@ -124,7 +112,6 @@ def main() -> None:
         start = time.process_time()
         if options.here:
             run_page(page, pictures)
-            check_kernels()
             continue
         with tempfile.TemporaryDirectory() as folder:
             before = Path.cwd()

@@ -1,12 +1,13 @@
-"""Wheels: one with compiled kernels for this platform, and a pure one for all others."""
+"""The wheel: one for all Pythons of a platform, with the libraries of kernels."""
 
 from __future__ import annotations
 
-import os
+import json
 import re
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,7 +15,6 @@ from urllib.parse import urlsplit
 import pytest
 
 import hulltune
-from hulltune.kernels.load import library as _library
 from hulltune.report.html.page import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,29 +24,21 @@ MEGABYTE = 1_000_000
 pytestmark = pytest.mark.skipif(find_spec("hatchling") is None, reason="needs hatchling, which builds wheels")
 
 
-def built(folder: Path, **variables: str) -> zipfile.ZipFile:
-    """A wheel of this checkout."""
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zipfile.ZipFile]:
+    """A wheel of this checkout, built with the kernels that it has."""
+    folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run(command, cwd=ROOT, env={**os.environ, **variables}, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
-    return zipfile.ZipFile(wheel)
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (path,) = folder.glob("*.whl")
+    with zipfile.ZipFile(path) as opened:
+        yield opened
 
 
-def test_a_pure_wheel_has_no_kernels(tmp_path: Path) -> None:
-    with built(tmp_path, HULLTUNE_PURE="1") as wheel:
-        assert Path(str(wheel.filename)).name.endswith("-py3-none-any.whl")
-        names = wheel.namelist()
-    assert "hulltune/kernels/load/calls.txt" in names
-    page = {"page.html", "style.css", *SCRIPTS, "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css", "uplot/LICENSE"}
-    assert {f"hulltune/report/html/{name}" for name in page} <= set(names)
-    assert not [name for name in names if name.startswith(COMPILED)]
-
-
-def test_the_readme_of_a_wheel_stands_alone(tmp_path: Path) -> None:
+def test_the_readme_of_a_wheel_stands_alone(wheel: zipfile.ZipFile) -> None:
     """Links and pictures of the README are absolute in the metadata, and name files that the repository has."""
-    with built(tmp_path, HULLTUNE_PURE="1") as wheel:
-        (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
-        text = wheel.read(metadata).decode().split("\n\n", 1)[1]
+    (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    text = wheel.read(metadata).decode().split("\n\n", 1)[1]
     pictures, links = re.findall(r'<img src="([^"]+)"', text), re.findall(r"\]\(([^)]+)\)", text)
     assert len(pictures) == 2
     assert len(links) > 15
@@ -60,17 +52,17 @@ def test_the_readme_of_a_wheel_stands_alone(tmp_path: Path) -> None:
     assert re.sub(r"https://[^/]+/hulltune/hulltune/(blob/)?v[^/]+/|\?sanitize=true", "", text) == original
 
 
-def test_a_wheel_has_one_library_and_the_name_of_its_platform(tmp_path: Path) -> None:
-    """Kernels that ``make kernels`` has compiled are taken as they are."""
-    if not any(library.path.parent == _library.PACKAGE for library in _library.libraries()):
-        pytest.skip("no kernels are compiled for this checkout, or none that fit here: make kernels")
-    with built(tmp_path) as wheel:
-        name = Path(str(wheel.filename)).name
-        (library,) = (entry for entry in wheel.namelist() if entry.startswith(COMPILED))
-    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    assert f"-{python}-{python}-" in name
-    assert Path(library).name.startswith(_library.PYTHON)
-    assert next(tmp_path.glob("*.whl")).stat().st_size < 10 * MEGABYTE
+def test_a_wheel_fits_all_pythons_of_its_platform(wheel: zipfile.ZipFile) -> None:
+    """It has the libraries that ``make kernels`` has compiled, the tables of the report's page, and no objects."""
+    names = wheel.namelist()
+    page = {"page.html", "style.css", *SCRIPTS, "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css", "uplot/LICENSE"}
+    assert {f"hulltune/report/html/{name}" for name in page} <= set(names)
+    path = Path(str(wheel.filename))
+    assert "-py3-none-" in path.name
+    assert not path.name.endswith("-any.whl")
+    libraries = {Path(name).name for name in names if name.startswith(COMPILED)}
+    assert libraries == {"kernels.json", *json.loads(wheel.read(f"{COMPILED}kernels.json"))["libraries"]}
+    assert path.stat().st_size < 10 * MEGABYTE
 
 
 def test_version_and_date_are_those_of_the_changelog() -> None:

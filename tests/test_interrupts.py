@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import hulltune
-from hulltune.interrupts import Terminated, interrupts_deferred, interrupts_set, terminable
+from hulltune.interrupts import Terminated, interrupts_set, terminable
 
 
 @pytest.fixture(autouse=True)
@@ -44,15 +44,6 @@ def test_a_handler_of_the_caller_stays() -> None:
     with interrupts_set(stop):
         signal.raise_signal(signal.SIGINT)
     assert (heard, stop.is_set()) == ([signal.SIGINT], False)
-
-
-def test_a_deferred_signal_acts_afterwards() -> None:
-    done: list[str] = []
-    with pytest.raises(KeyboardInterrupt), interrupts_deferred():  # noqa: PT012
-        signal.raise_signal(signal.SIGINT)
-        done.append("all")
-    assert done == ["all"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_other_threads_have_no_say() -> None:

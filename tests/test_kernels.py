@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hulltune.kernels.forests import lanes
 from hulltune.kernels.forests.graph import group
-from hulltune.kernels.load.jit import _Operation
+from hulltune.kernels.load.kernel import _Operation
 from hulltune.kernels.scores import exact
 from hulltune.kernels.simd import simd
 from hulltune.kernels.simd.simd import LANES

@@ -35,7 +35,8 @@ OTHERS = {
     "docs/report.md": {"--pictures"},
     "docs/speech-formats.md": {"--filename", "--fst"},
     "docs/start.md": {"--input", "--output"},
-    "docs/tuning.md": {"--compare", "--native"},
+    "docs/benchmarks.md": {"--check"},
+    "docs/tuning.md": {"--compare"},
     "docs/tutorials/loop.md": {"--output", "--inv-acoustic-scale", "--forest"},
 }  # fmt: skip
 """The options on a page that other programs have."""

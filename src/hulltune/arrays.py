@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,30 @@ Int64s: TypeAlias = NDArray[np.int64]
 Int32s: TypeAlias = NDArray[np.int32]
 Bools: TypeAlias = NDArray[np.bool_]
 Bytes: TypeAlias = NDArray[np.uint8]
+Int8s: TypeAlias = NDArray[np.int8]
+
+
+class Layout(NamedTuple):
+    """How an array that a kernel takes lies in memory: one dimension in C order, if it is not said."""
+
+    dimensions: int = 1
+    orders: str = "C"
+    """``C``, ``F`` (by column), or both, and ``A`` for any steps between numbers."""
+    dtypes: tuple[type[np.generic], ...] = ()
+    """The types of its numbers, if there are several: the kernel is compiled for each."""
+
+
+FloatRows: TypeAlias = Annotated[NDArray[np.float64], Layout(2)]
+Int64Rows: TypeAlias = Annotated[NDArray[np.int64], Layout(2)]
+Int32Rows: TypeAlias = Annotated[NDArray[np.int32], Layout(2)]
+UInt64s: TypeAlias = Annotated[NDArray[Any], Layout(dtypes=(np.uint64,))]
+UInt64Rows: TypeAlias = Annotated[NDArray[Any], Layout(2, dtypes=(np.uint64,))]
+Reals: TypeAlias = Annotated[NDArray[Any], Layout(dtypes=(np.float64, np.float32))]
+RealRows: TypeAlias = Annotated[NDArray[Any], Layout(2, dtypes=(np.float64, np.float32))]
+RealColumns: TypeAlias = Annotated[NDArray[Any], Layout(2, "F", (np.float64, np.float32))]
+RealTable: TypeAlias = Annotated[NDArray[Any], Layout(2, "CF", (np.float64, np.float32))]
+Statistics: TypeAlias = Annotated[NDArray[Any], Layout(2, dtypes=(np.int64, np.float64))]
+"""The arrays of kernels, beside those of one dimension above. To type checkers the ones of several types are of any."""
 
 
 def as_number(value: Any) -> float | None:

@@ -30,18 +30,6 @@ class Terminated(KeyboardInterrupt):
         self.number = number
 
 
-def is_interrupt(error: BaseException) -> bool:
-    """Whether an error is Ctrl-C, or a SystemError that Ctrl-C has caused.
-
-    An interrupt that arrives during a kernel is raised while the kernel returns its result. Python expects no exception
-    there, and makes the interrupt the cause of a SystemError.
-    """
-    cause: BaseException | None = error
-    while isinstance(cause, SystemError):
-        cause = cause.__cause__
-    return isinstance(cause, KeyboardInterrupt)
-
-
 @contextmanager
 def terminable(told: Callable[[int], None]) -> Iterator[None]:
     """Let SIGTERM and SIGHUP do what Ctrl-C does inside this context; ``told`` is called with the number of one.
@@ -126,24 +114,6 @@ def _requesting(stop: threading.Event, interrupt: Handler, told: Callable[[int],
         stop.set()
 
     return request_stop
-
-
-@contextmanager
-def interrupts_deferred() -> Iterator[None]:
-    """Hold back Ctrl-C, SIGTERM and SIGHUP inside this context, where an exception would do harm; then let them act."""
-    if not _in_main_thread():
-        yield
-        return
-    waiting: list[int] = []
-    with ExitStack() as stack:
-        for number in SIGNALS:
-            handler: Any = signal.getsignal(number)
-            if callable(handler):
-                stack.callback(signal.signal, number, handler)
-                signal.signal(number, lambda number, frame: waiting.append(number))
-        yield
-    for number in waiting:
-        signal.raise_signal(number)
 
 
 @contextmanager

@@ -79,9 +79,8 @@ def test_an_interrupt_before_the_first_boxes_proves_what_the_metric_does(monkeyp
 
 @pytest.mark.parametrize("method", ["receive", "offer"])
 @pytest.mark.parametrize("call", [0, 1, 2, 3])
-@pytest.mark.parametrize("in_a_kernel", [False, True])
 def test_an_interrupt_at_any_time_leaves_a_bound_that_holds(
-    monkeypatch: pytest.MonkeyPatch, method: str, call: int, in_a_kernel: bool
+    monkeypatch: pytest.MonkeyPatch, method: str, call: int
 ) -> None:
     problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
     best = certified(problem).loss
@@ -90,8 +89,6 @@ def test_an_interrupt_at_any_time_leaves_a_bound_that_holds(
     def interrupted(self: Any, *arguments: Any) -> Any:
         calls[0] += 1
         whole(self, *arguments)
-        if calls[0] > call and in_a_kernel:
-            raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
         if calls[0] > call:
             raise KeyboardInterrupt
 

@@ -2,7 +2,8 @@
 
 A line of standard input is a JSON list of arguments; the answer is a line of JSON with the exit code and what the
 command wrote. Nothing of hulltune is used but what ``python -m hulltune`` is, so that this works with any version. Only
-the line "calls" asks for more: the calls of kernels so far, and whether each came from a library.
+the line "kernels" asks for more: the names of the kernels called so far. An argument names the machine code to run:
+that of a level of the library, such as v3, or ``numba`` for what Numba compiles.
 """
 
 from __future__ import annotations
@@ -32,12 +33,33 @@ def run(arguments: list[str]) -> tuple[int, str, str]:
     return int(code or 0) if isinstance(code, int) or code is None else 1, said[0], said[1]
 
 
+def kernels() -> list[str]:
+    """The names of the kernels called so far."""
+    from hulltune.kernels.load.kernel import Kernel
+
+    modules = [module for name, module in sys.modules.items() if name.startswith("hulltune.kernels.")]
+    found = {each for module in modules for each in vars(module).values() if isinstance(each, Kernel)}
+    return sorted(each.name for each in found if "machine_code" in vars(each))
+
+
+def choose(level: str) -> None:
+    """Let kernels run as the machine code of a level of the library, or of Numba."""
+    from hulltune.kernels.load import library
+
+    if level == "numba":
+        vars(library)["about"] = lambda: None
+    else:
+        library.LEVELS = {level: library.LEVELS[level]}
+
+
 def main() -> None:
     """Answer until standard input ends."""
     del sys.path[0]  # the folder of this file, whose modules are not to be found by hulltune
+    if len(sys.argv) > 1:
+        choose(sys.argv[1])
     for line in sys.stdin:
-        if json.loads(line) == "calls":
-            sys.stdout.write(json.dumps(sys.modules["hulltune.kernels.load.jit"].calls()) + "\n")
+        if json.loads(line) == "kernels":
+            sys.stdout.write(json.dumps(kernels()) + "\n")
             sys.stdout.flush()
             continue
         code, out, err = run(json.loads(line))

@@ -1,14 +1,7 @@
-"""Use the functions of the package on small data, for the calls of kernels that commands do not make.
-
-Run: python -m tests.results.functions
-
-It prints the calls as JSON, and whether each came from a library of compiled kernels.
-"""
+"""Uses of the functions of the package on small data, which call kernels that commands do not call."""
 
 from __future__ import annotations
 
-import json
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -114,17 +107,8 @@ def use_odd_shapes(folder: Path) -> None:
         hulltune.read(sorted(map(str, (folder / "text").iterdir())), dtype=dtype)
 
 
-def main() -> None:
-    """Print the calls."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_all(folder)
-        for use in (use_lines, use_theory, use_tuning, use_many_features, use_odd_shapes):
-            use(folder)
-    from hulltune.kernels.load.jit import calls
-
-    print(json.dumps(calls()))
-
-
-if __name__ == "__main__":
-    main()
+def use_all(folder: Path) -> None:
+    """Use everything on data of its own, in a folder."""
+    write_all(folder)
+    for use in (use_lines, use_theory, use_tuning, use_many_features, use_odd_shapes):
+        use(folder)

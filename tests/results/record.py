@@ -1,26 +1,22 @@
 """Write down what the cases answer today, for the test that compares later answers with it.
 
-Run: python -m tests.results.record [--source FOLDER] [--show NAME] [--calls]
+Run: python -m tests.results.record [--source FOLDER] [--show NAME]
 
 ``--source`` names the folder with the package hulltune in it, so that the code of another checkout can be recorded.
 Every case has to run: the shared data must lie beside this checkout. ``--show`` prints one answer as it is, with all
-that is recorded by its digest only, and writes nothing: two such prints show what has changed. ``--calls`` writes the
-calls of kernels that the cases, the demo and the functions of the package make, and no answers: the calls that
-libraries of compiled kernels hold.
+that is recorded by its digest only, and writes nothing: two such prints show what has changed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 from tests.results.cases import all_cases
-from tests.results.running import RECORDED, ROOT, SOURCE, answer, canonical, commands, environment, missing_data
+from tests.results.running import RECORDED, SOURCE, answer, canonical, commands, environment, missing_data
 
 
 def record(source: Path) -> None:
@@ -52,35 +48,15 @@ def show(name: str, source: Path) -> None:
         print(json.dumps(answer(case, running, whole=True), ensure_ascii=False, indent=1))
 
 
-def record_calls(source: Path) -> None:
-    """Run all cases, the demo and the functions of the package, and write the calls of kernels that they make."""
-    with commands(source) as running:
-        for case in all_cases():
-            answer(case, running)
-        running.run(("demo", "--out", "demo"))
-        found = set(running.calls())
-    use = [sys.executable, "-m", "tests.results.functions"]
-    told = subprocess.run(
-        use, env={**os.environ, "PYTHONPATH": str(source)}, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
-    )
-    found |= set(json.loads(told.stdout))
-    file = source / "hulltune" / "kernels" / "load" / "calls.txt"
-    file.write_text("".join(f"{call}\n" for call in sorted(found) if "(None)" not in call), encoding="utf-8")
-    print(f"{len(found)} calls: {file}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--source", type=Path, default=SOURCE, help="the folder with the package hulltune in it")
     parser.add_argument("--show", metavar="NAME", help="print the whole answer of this case, and write nothing")
-    parser.add_argument("--calls", action="store_true", help="write the calls of kernels instead of the answers")
     options = parser.parse_args()
     source = options.source.resolve()
     if not (source / "hulltune" / "__main__.py").exists():
         sys.exit(f"{source}: there is no hulltune/__main__.py in it; expected the folder src of a checkout")
-    if options.calls:
-        record_calls(source)
-    elif options.show is None:
+    if options.show is None:
         record(source)
     else:
         show(options.show, source)

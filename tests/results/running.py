@@ -12,11 +12,10 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -55,13 +54,14 @@ _VERSION = re.compile(r"\|version:[^|\s\"]*|(?<=english-snowball)-[0-9.]+|\[sacr
 class Commands:
     """A process that runs command lines with the code of a source tree, in a folder with all files of the cases."""
 
-    def __init__(self, source: Path, folder: Path, variables: Mapping[str, str]) -> None:
+    def __init__(self, source: Path, folder: Path, level: str | None) -> None:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])  # for a decoder
         here = {"PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1", "PATH": path}
-        environment = {**os.environ, **here, **variables}
+        environment = {**os.environ, **here}
         self.folder = folder
         self._process = subprocess.Popen(
-            [sys.executable, str(HERE / "driver.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, str(HERE / "driver.py"), *([level] if level else [])],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             cwd=folder, env=environment, text=True, encoding="utf-8",
         )  # fmt: skip
 
@@ -70,9 +70,9 @@ class Commands:
         answer = self._ask(arguments)
         return answer["code"], answer["out"], answer["err"]
 
-    def calls(self) -> dict[str, bool]:
-        """Each call of a kernel so far, and whether its machine code came from a library."""
-        found: dict[str, bool] = self._ask("calls")
+    def kernels(self) -> list[str]:
+        """The names of the kernels called so far."""
+        found: list[str] = self._ask("kernels")
         return found
 
     def _ask(self, request: tuple[str, ...] | str) -> Any:
@@ -91,15 +91,15 @@ class Commands:
 
 
 @contextmanager
-def commands(source: Path = SOURCE, variables: Mapping[str, str] = MappingProxyType({})) -> Iterator[Commands]:
-    """Commands with the code of ``source``, a folder with the package hulltune in it, in a changed environment."""
+def commands(source: Path = SOURCE, level: str | None = None) -> Iterator[Commands]:
+    """Commands with the code of ``source``, a folder with the package hulltune in it, and kernels of a level."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_all(folder)
         (folder / "decoder").symlink_to(ROOT / "examples" / "decoder")
         if DATA.is_dir():
             (folder / "shared").symlink_to(DATA)
-        running = Commands(source, folder, variables)
+        running = Commands(source, folder, level)
         try:
             yield running
         finally:

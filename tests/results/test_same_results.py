@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hulltune.kernels.load.library import PACKAGE, libraries
 from tests.results.cases import Case, all_cases
 from tests.results.running import (
     RECORDED,
@@ -62,14 +61,6 @@ def test_the_answer_is_the_recorded_one(case: Case, running: Commands) -> None:
             f"the whole answer: python -m tests.results.record --show {case.name!r}",
             pytrace=False,
         )
-
-
-def test_no_case_has_compiled_anything(running: Commands) -> None:
-    """All kernels that the cases above call come with the package."""
-    if not any(library.path.parent == PACKAGE for library in libraries()):
-        pytest.skip("no kernels are compiled for this checkout, or none that fit here: make kernels")
-    compiled = [call for call, loaded in running.calls().items() if not loaded]
-    assert compiled == [], "write the list of calls anew: python -m tests.results.record --calls"
 
 
 def _differences(recorded: Any, found: Any, where: str) -> Iterator[str]:

@@ -13,7 +13,6 @@ from hulltune.formats import write_jsonl
 from hulltune.formats.forest_text import write_forest_text
 from hulltune.formats.moses import write_moses
 from hulltune.formats.write import forests_of_lists
-from hulltune.kernels.load import building as _building
 from hulltune.simulate import simulated_task
 from tests.pages import DOCS, Page
 
@@ -43,8 +42,6 @@ def test_the_examples_for_the_command_line(
     Path("candidates.csv").write_text("\n".join(["id,text,logprob,length,correct", *lines[1:]]), encoding="utf-8")
     records = [json.dumps(dict(zip(columns[0], row, strict=True))) for row in columns[1:]]
     Path("samples.jsonl").write_text("\n".join(records), encoding="utf-8")
-    monkeypatch.setattr(_building, "wanted", lambda: ["forests.graph.group(i8_1C, int)"])  # all take minutes
-    monkeypatch.setattr(_building, "writable_folder", lambda: tmp_path / "kernels")
     quickly = {"tune": ["--restarts", "1"], "demo": ["--sentences", "10", "--candidates", "5"]}
     for words in PAGE.commands():
         if "--folds" in words and "candidates.csv" in words:

@@ -15,7 +15,6 @@ from hulltune.certified.limits import FINEST_GAP, Clock, Limits, Over
 from hulltune.certified.pools import check_free, pool_of
 from hulltune.certified.space import Space
 from hulltune.errors import InputError
-from hulltune.interrupts import is_interrupt
 from hulltune.search.problem import Problem
 from hulltune.search.steps import Policy, search_lines
 from hulltune.search.strategy import Report, Status
@@ -215,9 +214,7 @@ def branch_and_bound(
         stopped = search.run(start, report)
     except Over as over:
         stopped = over.reason
-    except (KeyboardInterrupt, SystemError) as error:  # repeated, or raised by who is told of the progress
-        if not is_interrupt(error):
-            raise
+    except KeyboardInterrupt:  # repeated, or raised by who is told of the progress
         stopped = "interrupt"
     if stopped in ("time", "interrupt") and math.isfinite(search.loss):
         search.settle()

@@ -32,9 +32,8 @@ from hulltune.cli.command import (
     long_name,
     note,
 )
-from hulltune.compiling import Listener, OnStandardError, told_of_compiling
 from hulltune.errors import InputError, Note
-from hulltune.interrupts import SIGNALS, Terminated, is_interrupt, terminable
+from hulltune.interrupts import SIGNALS, Terminated, terminable
 
 EXAMPLES = """\
 hulltune tune dev.nbest.gz --ref dev.en --metric bleu --out w.json
@@ -71,9 +70,7 @@ def _answered(arguments: list[str]) -> int:
         return _complain(_usage_fault(error), BAD_INPUT)
     except InputError as error:
         return _complain(str(error), BAD_INPUT)
-    except (KeyboardInterrupt, SystemError) as error:
-        if not is_interrupt(error):
-            return _unexpected(error, debug)
+    except KeyboardInterrupt:
         return _complain("interrupted; there was nothing to write yet", INTERRUPTED)
     except MemoryError:
         return _complain(_out_of_memory(), FAILED)
@@ -152,8 +149,7 @@ def _run(arguments: list[str]) -> int:
             if not arguments:
                 click.echo(ctx.get_help(), err=True)
                 return BAD_INPUT
-            listener = Listener() if {"-q", "--quiet"} & set(arguments) else OnStandardError()
-            with told_of_compiling(listener), _shown_notes():
+            with _shown_notes():
                 code: int = root.invoke(ctx)
             return code
     except Exit as ended:  # help or the version is shown

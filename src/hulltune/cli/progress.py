@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from hulltune.compiling import Listener, told_of_compiling
 from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
@@ -107,8 +106,7 @@ def _bar() -> Iterator[Show]:
             total = step.starts if step.bound is None or step.starts_done else None
             tell(figures(step), total=total, completed=step.starts_done)
 
-        with told_of_compiling(_InPlace(lambda text: tell([text], total=None), bar.console.print)):
-            yield show
+        yield show
 
 
 def figures(step: Progress) -> list[str]:
@@ -137,26 +135,6 @@ def fitted(texts: Sequence[str], width: int) -> tuple[str, int, str]:
     left = room - len(text)
     name = "tuning" if left >= WIDEST_BAR + len("tuning") else ""
     return name, max(NARROWEST_BAR, min(WIDEST_BAR, left - len(name))), text
-
-
-class _InPlace(Listener):
-    """A listener that shows the compiling of kernels in the line of a bar or a table."""
-
-    def __init__(self, show: Callable[[str], None], say: Callable[[str], None]) -> None:
-        self._show = show
-        self._say = say
-
-    def compiling(self, kernel: str, done: int) -> None:
-        """Show the kernel, and the number of those before it."""
-        self._show(f"compiling kernels, first run only: {done} done, {kernel} …")
-
-    def ended(self, done: int) -> None:
-        """Clear the line until there is other news."""
-        self._show("…")
-
-    def trouble(self, text: str) -> None:
-        """Write a line above."""
-        self._say(f"hulltune: {text}")
 
 
 @contextmanager
@@ -249,10 +227,5 @@ def _table() -> Iterator[ShowLoop]:
                 spinner.update(text=f"iteration {step.iteration}: {stage}")
             live.refresh()
 
-        def say(text: str) -> None:
-            spinner.update(text=text)
-            live.refresh()
-
-        with told_of_compiling(_InPlace(say, live.console.print)):
-            yield show
+        yield show
         live.update(table)

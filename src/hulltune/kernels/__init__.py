@@ -1,7 +1,6 @@
-"""Compiled kernels: the only room that imports Numba.
+"""Compiled kernels: the only room that imports Numba, and only to build the shared library of machine code.
 
-Every kernel works on plain arrays, releases the GIL, and has a slow, readable oracle in the tests. Machine code comes
-with the package (load/library) and is loaded without Numba, which is imported only to compile what that does not have.
+Every kernel works on plain arrays, releases the GIL, and has a slow, readable oracle in the tests.
 
 What is where:
 
@@ -19,7 +18,6 @@ What is where:
   decimals, blanks, interning
 - directions/: lines to search: intervals (within bounds), matrices (the same bits everywhere)
 - simd/: simd and operations (sixteen doubles at once)
-- load/: where machine code comes from: jit (the decorator), calls (the types of a call), library (compiled kernels in
-  a file), building (making such a file), compiler (Numba and its cache), options (of Numba), trust (files that may be
-  loaded)
+- load/: where machine code comes from: kernel (the decorators), library (the shared library of this machine, loaded),
+  build and entries (making it, by Numba), runtime.c (kernels as functions of Python, and the memory of their arrays)
 """

@@ -223,6 +223,7 @@ def sample(
     number = as_whole(seed)
     if number is None or not 0 <= number < 2**64:
         raise InputError(f"seed: expected a whole number from 0 to 2^64 − 1, got {seed!r}")
+    bits = number - (number >> 63 << 64)  # as a signed number, which kernels take
 
     def search(first: int, last: int, scores: Floats, exponents: Int64s) -> tuple[Any, ...]:
         from hulltune.kernels.forests import sampling
@@ -230,7 +231,7 @@ def sample(
         with np.errstate(over="ignore", under="ignore"):  # scale inf draws only the best, 0 all alike
             scales = np.ldexp(1.0 / temperature, exponents) if temperature > 1e-300 else np.full(len(exponents), np.inf)
         counts, grid_scores, starts, edges = sampling.sample(
-            forests_of(corpus), first, last, scores, scales, count, np.uint64(number)
+            forests_of(corpus), first, last, scores, scales, count, bits
         )
         complete = np.ones(last - first, dtype=np.bool_)
         return counts, np.ldexp(grid_scores, np.repeat(exponents, counts)), starts, edges, complete

@@ -21,7 +21,6 @@ from hulltune.data.forest import feature_vector
 from hulltune.data.matching import matched_aloud
 from hulltune.errors import InputError
 from hulltune.formats.read import Part
-from hulltune.interrupts import is_interrupt
 from hulltune.loop.decoding import Decoder, Decodings, DecodingTask
 from hulltune.loop.folder import RunFolder, RunState, iteration_name
 from hulltune.loop.hypotheses import Hypotheses, known_weights, winning_outputs
@@ -189,8 +188,8 @@ class _Loop:
             if self.heldout is None:
                 return result
             return replace(result, heldout=self._held_out(self.heldout, result.best))
-        except (KeyboardInterrupt, SystemError) as error:
-            if not (is_interrupt(error) and self.state.iterations):
+        except KeyboardInterrupt:
+            if not self.state.iterations:
                 raise
             return self._result(INTERRUPTED)
 

@@ -17,7 +17,7 @@ from hulltune.arrays import Bools, Int64s, take_plain_numbers
 from hulltune.data.dataset import Dataset
 from hulltune.errors import InputError
 from hulltune.formats.read import read
-from hulltune.interrupts import interrupts_set, is_interrupt
+from hulltune.interrupts import interrupts_set
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import error_counts
 from hulltune.metrics.registry import get_metric
@@ -285,9 +285,7 @@ class Run:
             if folds and not result.interrupted:
                 run = self.with_strength_of(result)
                 result = replace(result, heldout=cross_validate(run, problem, folds, start=start, model=model))
-        except (KeyboardInterrupt, SystemError) as error:
-            if not is_interrupt(error):
-                raise
+        except KeyboardInterrupt:
             result = replace(result, interrupted=True)
         ended = time.perf_counter()
         timings = {"searching": searched - began, "describing": ended - searched}
@@ -317,9 +315,7 @@ class Run:
                 found = again.tune(
                     problem, start=start, model=model, heldout=heldout, progress=_of_several(progress, number, count)
                 )
-            except (KeyboardInterrupt, SystemError) as error:  # during a search, ``tune`` handles it itself
-                if not is_interrupt(error):
-                    raise
+            except KeyboardInterrupt:  # during a search, ``tune`` handles it itself
                 return replace(result, interrupted=True)
             if found.interrupted:
                 return replace(result, interrupted=True)

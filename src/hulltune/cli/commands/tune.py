@@ -33,7 +33,7 @@ from hulltune.cli.options import (
 from hulltune.cli.progress import shown_progress
 from hulltune.cli.values import Written
 from hulltune.errors import InputError
-from hulltune.interrupts import is_interrupt, uninterrupted
+from hulltune.interrupts import uninterrupted
 from hulltune.options import ANSWER, Tuning
 from hulltune.wording import counted
 
@@ -139,9 +139,7 @@ def tune(
     if report is not None:
         try:
             _write_report(result.with_problem(tuned.problem), report, data, tuning)
-        except (KeyboardInterrupt, SystemError) as error:
-            if not is_interrupt(error):
-                raise
+        except KeyboardInterrupt:
             note("interrupted; the result is complete, but no report is written")
             return INTERRUPTED
     return DONE

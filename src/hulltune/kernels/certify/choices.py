@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from hulltune.arrays import Bools, Floats, Int64s
+from hulltune.arrays import Bools, FloatRows, Floats, Int64s
 from hulltune.kernels.certify.winners import Contestants, Undecided
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import kernel
 
 
 @kernel
-def first_of_equals(columns: NDArray[Any], offsets: Int64s) -> Int64s:
+def first_of_equals(columns: FloatRows, offsets: Int64s) -> Int64s:
     """The first row of the same sentence with equal values, for each row; ``columns`` is the matrix by column.
 
     O(n²) for a list of n, but most pairs differ in the first value.
@@ -37,7 +34,7 @@ def first_of_equals(columns: NDArray[Any], offsets: Int64s) -> Int64s:
 
 
 @kernel
-def clearly_apart(sums: Floats, errors: Floats, columns: NDArray[Any], offsets: Int64s) -> Bools:
+def clearly_apart(sums: Floats, errors: Floats, columns: FloatRows, offsets: Int64s) -> Bools:
     """Whether the sums of candidates with different columns differ by more than their rounding, for each sentence."""
     apart = np.ones(offsets.size - 1, np.bool_)
     for s in range(offsets.size - 1):
@@ -52,7 +49,7 @@ def clearly_apart(sums: Floats, errors: Floats, columns: NDArray[Any], offsets: 
 
 @kernel
 def minimisers(
-    known: Contestants, left: Undecided, slopes: Floats, chosen: Int64s, widths: Floats, hopes: Floats
+    known: Contestants, left: Undecided, slopes: FloatRows, chosen: Int64s, widths: FloatRows, hopes: FloatRows
 ) -> Floats:
     """The summed statistics x of one candidate per sentence with the least slopes · x, in each chosen box.
 

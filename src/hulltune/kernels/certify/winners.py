@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import Bools, Floats, Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.arrays import Bools, FloatRows, Floats, Int32s, Int64s
+from hulltune.kernels.load.kernel import kernel, part
 
 MARGIN = 2.0**-46
 """The share of the largest score in a sentence by which a candidate must be beaten; rounding is many times less."""
@@ -31,13 +31,13 @@ numbers, where ties lie.
 class Contestants(NamedTuple):
     """The candidates of all sentences, a row for each."""
 
-    features: Floats
+    features: FloatRows
     """Features over the coordinates of the search, of which there are few."""
-    magnitudes: Floats
+    magnitudes: FloatRows
     """(sentences, coordinates): the largest sum of absolute terms, which limits how much scores round."""
     certain: Bools
     """For each sentence, whether every difference of two features has the sign that exact arithmetic gives it."""
-    statistics: Floats
+    statistics: FloatRows
     """Whole multiples of a grid, so that all sums are exact."""
     classes: Int32s
     """Equal numbers for candidates of a sentence with equal statistics."""
@@ -53,11 +53,11 @@ class Undecided(NamedTuple):
     offsets: Int64s
     """The candidates of a place are ``candidates`` from ``offsets[place]`` on, the best at the centre first."""
     candidates: Int32s
-    bases: Floats
+    bases: FloatRows
     """For each box, the summed statistics of all other sentences."""
 
 
-@kernel
+@part
 def _beaten(features: Floats, i: Any, j: Any, low: Floats, high: Floats, margin: float, exact: bool) -> bool:
     """Whether candidate j scores more than i everywhere inside the box.
 
@@ -76,7 +76,7 @@ def _beaten(features: Floats, i: Any, j: Any, low: Floats, high: Floats, margin:
     return total < -margin or (exact and different and not positive)
 
 
-@kernel
+@part
 def _survivors(
     features: Floats,
     candidates: Int32s,
@@ -126,13 +126,13 @@ def _survivors(
 
 @kernel
 def possible_winners(
-    features: Floats,
-    magnitudes: Floats,
+    features: FloatRows,
+    magnitudes: FloatRows,
     exact: Bools,
     offsets: Int64s,
     listed: Int32s,
-    lows: Floats,
-    highs: Floats,
+    lows: FloatRows,
+    highs: FloatRows,
     depth: int,
 ) -> Bools:
     """Whether each listed candidate may win somewhere in the boxes, each of which is halved up to ``depth`` times.
@@ -199,7 +199,7 @@ def possible_winners(
     return possible
 
 
-@kernel
+@part
 def _extend(values: Floats, kept: Int32s, count: int, least: Floats, greatest: Floats) -> None:
     """Add the smallest and the largest value in each column of the kept rows."""
     for k in range(values.shape[1]):
@@ -213,7 +213,7 @@ def _extend(values: Floats, kept: Int32s, count: int, least: Floats, greatest: F
 
 @kernel
 def branch(
-    known: Contestants, parents: Undecided, numbers: Int64s, lows: Floats, highs: Floats
+    known: Contestants, parents: Undecided, numbers: Int64s, lows: FloatRows, highs: FloatRows
 ) -> tuple[Undecided, Floats, Floats, Floats, Floats]:
     """The candidates that are left in child boxes: child c is ``lows[c]`` to ``highs[c]`` within parent ``numbers[c]``.
 
@@ -274,7 +274,7 @@ def branch(
     return left, least + bases, greatest + bases, at + bases, spreads
 
 
-@kernel
+@part
 def _contract_to(features: Floats, i: Any, j: Any, margin: float, low: Floats, high: Floats) -> bool:
     """Shrink the box to the part where candidate i may score at least as much as j; False if there is none."""
     total = 0.0
@@ -295,7 +295,13 @@ def _contract_to(features: Floats, i: Any, j: Any, margin: float, low: Floats, h
 
 @kernel
 def contract(
-    known: Contestants, left: Undecided, slopes: Floats, slacks: Floats, chosen: Int64s, lows: Floats, highs: Floats
+    known: Contestants,
+    left: Undecided,
+    slopes: FloatRows,
+    slacks: Floats,
+    chosen: Int64s,
+    lows: FloatRows,
+    highs: FloatRows,
 ) -> Bools:
     """Shrink the ``chosen`` boxes to where slopes · x may be within a slack of its minimum; returns which are empty.
 
@@ -351,7 +357,7 @@ def contract(
     return empty
 
 
-@kernel
+@part
 def _middle(low: float, high: float) -> float:
     """The place to cut a range: 0, where many ties lie; the geometric middle of several magnitudes; or the middle."""
     if low < 0.0 < high:
@@ -363,7 +369,7 @@ def _middle(low: float, high: float) -> float:
 
 
 @kernel
-def cut(lows: Floats, highs: Floats, spreads: Floats, hopes: Floats) -> tuple[Int64s, Floats, Floats]:
+def cut(lows: FloatRows, highs: FloatRows, spreads: FloatRows, hopes: FloatRows) -> tuple[Int64s, Floats, Floats]:
     """The parts of some boxes (see boxes.cut): the number of the box of each, and their ends.
 
     ``spreads`` and ``hopes`` have a row for each box, as it has them itself.

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from hulltune.arrays import Bools, Floats
-from hulltune.kernels.load.jit import kernel
+from hulltune.arrays import Bools, FloatRows, Floats
+from hulltune.kernels.load.kernel import kernel
 
 
 @kernel
-def intervals_within(weights: Floats, directions: Floats, lower: Floats, upper: Floats) -> tuple[Floats, Bools]:
+def intervals_within(weights: Floats, directions: FloatRows, lower: Floats, upper: Floats) -> tuple[Floats, Bools]:
     """The range of η in which weights + η · direction is within the bounds, for each row of directions, and whether
     there is room in it. Both ends are NaN where one cannot be told.
     """

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.arrays import FloatRows, Floats, Int64s
+from hulltune.kernels.load.kernel import kernel, part
 
 BITS = 22
 """The bits to which factors are rounded: products of two have 44, and sums of up to 2⁹ of them are exact doubles."""
@@ -51,7 +51,7 @@ def square_sum(values: Floats) -> float:
 
 
 @kernel
-def cholesky(matrix: Floats) -> tuple[bool, Floats]:
+def cholesky(matrix: FloatRows) -> tuple[bool, Floats]:
     """Whether a matrix is positive definite, and its lower factor L with L Lᵀ = matrix, which else means nothing.
 
     Only the lower triangle is read. O(n³).
@@ -70,7 +70,7 @@ def cholesky(matrix: Floats) -> tuple[bool, Floats]:
     return True, factor
 
 
-@kernel
+@part
 def _rounded(matrix: Floats, bits: int) -> Floats:
     """The matrix on a grid of 2^−bits of its largest entry (see ``rounded``)."""
     largest = 0.0
@@ -86,7 +86,7 @@ def _rounded(matrix: Floats, bits: int) -> Floats:
 
 
 @kernel
-def lines_of_draws(drawn: Floats, covariance: Floats, bits: int) -> tuple[bool, Floats]:
+def lines_of_draws(drawn: FloatRows, covariance: FloatRows, bits: int) -> tuple[bool, Floats]:
     """Whether the covariance is positive definite, and the lines that its factor makes of numbers, a row each."""
     is_positive, factor = cholesky(covariance)
     numbers, factor = _rounded(drawn, bits), _rounded(factor, bits)
@@ -101,7 +101,7 @@ def lines_of_draws(drawn: Floats, covariance: Floats, bits: int) -> tuple[bool, 
 
 @kernel
 def weighted_samples(
-    best: Int64s, shares: Floats, lengths: Floats, lines: Floats, drawn: Floats, bits: int
+    best: Int64s, shares: Floats, lengths: Floats, lines: FloatRows, drawn: FloatRows, bits: int
 ) -> tuple[Floats, Floats, Floats]:
     """The weighted mean of the ``best`` samples, that of the numbers they were drawn by, and their mean square matrix.
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.arrays import Floats, Int32s, Int64s, RealRows
+from hulltune.kernels.load.kernel import kernel
 
 
 @kernel
-def sum_dense(starts: Int64s, edge_offsets: Int64s, edges: Int32s, columns: NDArray[Any]) -> Floats:
+def sum_dense(starts: Int64s, edge_offsets: Int64s, edges: Int32s, columns: RealRows) -> Floats:
     """The sums of each feature over the edges of each derivation, in their order: a matrix (features, derivations).
 
     ``columns`` is the feature matrix by column; the edges of derivation d are numbered from ``starts[d]``.
@@ -28,7 +25,7 @@ def sum_dense(starts: Int64s, edge_offsets: Int64s, edges: Int32s, columns: NDAr
 
 
 @kernel
-def sum_sparse(row_offsets: Int64s, columns: Int32s, values: NDArray[Any]) -> tuple[Int64s, Int32s, Floats]:
+def sum_sparse(row_offsets: Int64s, columns: Int32s, values: Floats) -> tuple[Int64s, Int32s, Floats]:
     """Rows with each column once, by increasing column, from rows that may have it several times.
 
     Values of one column are added in the order in which they stand. O(n log n) for the n entries of a row.

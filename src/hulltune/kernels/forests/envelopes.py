@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.arrays import FloatRows, Floats, Int32s, Int64Rows, Int64s
 from hulltune.kernels.forests.forest import Forests, PassRoom, ScoredForest, pass_room
 from hulltune.kernels.forests.hull import hull_envelope
 from hulltune.kernels.forests.lanes import END, backtrack, crossing_point, lanes_envelope, viterbi_pass
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import kernel, part
 from hulltune.kernels.scores.exact import NEAR, clip
 from hulltune.kernels.scores.segments import Units, segments_room, to_grid, with_room, write_segments
 from hulltune.kernels.simd.simd import LANES
@@ -16,7 +16,7 @@ from hulltune.kernels.simd.simd import LANES
 HULL = 3  # the place of "hull" in lines.compute.METHODS; every other method is "lanes"
 
 
-@kernel
+@part
 def _derive_lines(
     forest: ScoredForest, slopes: Floats, intercepts: Floats, low: float, room: PassRoom, edges: Int32s, edge_count: int
 ) -> tuple[Int64s, Int32s, int]:
@@ -36,7 +36,7 @@ def _derive_lines(
     return places, edges, edge_count
 
 
-@kernel
+@part
 def forest_lines(
     forest: ScoredForest, low: float, high: float, method: int, with_derivations: bool, room: PassRoom, edges: Int32s,
     edge_count: int,
@@ -56,7 +56,7 @@ def forest_lines(
     return slopes[begin:end], intercepts[begin:end], places[begin:end], edges, edge_count, passes
 
 
-@kernel
+@part
 def compact_derivations(places: Int64s, edges: Int32s) -> tuple[Int64s, Int32s]:
     """The derivations in the order of their segments, as offsets and edges."""
     offsets = np.zeros(places.size + 1, np.int64)
@@ -78,9 +78,9 @@ def envelopes(
     forests: Forests,
     first_sentence: int,
     last_sentence: int,
-    scores: Floats,
-    exponents: Int64s,
-    intervals: Floats,
+    scores: FloatRows,
+    exponents: Int64Rows,
+    intervals: FloatRows,
     method: int,
     with_derivations: bool,
 ) -> tuple[Int64s, Floats, Int64s, Int32s, int]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import part
 from hulltune.kernels.simd.simd import LANES
 
 
@@ -56,7 +56,7 @@ class PassRoom(NamedTuple):
     scratch: Floats
 
 
-@kernel
+@part
 def pass_room(nodes: int) -> PassRoom:
     """Room for forests of up to so many nodes."""
     return PassRoom(np.empty(2 * LANES), np.empty(nodes * LANES), np.empty(nodes * LANES), np.empty(4 * LANES))
@@ -69,13 +69,13 @@ class Chains(NamedTuple):
     intercepts: Floats
 
 
-@kernel
+@part
 def chains_room(size: int) -> Chains:
     """Room for so many lines."""
     return Chains(np.empty(size), np.empty(size))
 
 
-@kernel
+@part
 def grown(chains: Chains, size: int) -> Chains:
     """The chains, with room for at least ``size`` lines, and twice of what there was."""
     larger = chains_room(max(size, 2 * chains.slopes.size))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from hulltune.arrays import Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import kernel, part
 
 
-@kernel
+@part
 def group(keys: Int64s, size: int) -> tuple[Int64s, Int64s]:
     """A stable counting sort: offsets per key, and the positions of the keys in order of key."""
     offsets = np.zeros(size + 1, np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.kernels.forests.forest import Chains, ScoredForest, chains_room, grown
-from hulltune.kernels.load.jit import borrowing, inlined, kernel
+from hulltune.kernels.load.kernel import borrowing, inlined, kernel, part
 from hulltune.kernels.scores.exact import clip, compare_products
 
 MOST_LINES = 1 << 27  # kept at all nodes together: 2 GB
@@ -241,7 +241,7 @@ def hull_inside(forest: ScoredForest, low: float, high: float) -> tuple[Floats, 
     return pool.slopes, pool.intercepts, nodes.start, nodes.size, nodes.slope, nodes.intercept
 
 
-@kernel
+@part
 def hull_envelope(forest: ScoredForest, low: float, high: float) -> tuple[Floats, Floats]:
     """The lines of the envelope of one sentence between ``low`` and ``high``: the chain of its root."""
     slopes, intercepts, start, size, more_slope, more_intercept = hull_inside(forest, low, high)

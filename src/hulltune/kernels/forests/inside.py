@@ -17,7 +17,7 @@ from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.geometry.hulls import are_doubles, are_exact
 from hulltune.kernels.forests.forest import Forests, ScoredForest
 from hulltune.kernels.forests.hull import hull_inside
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import kernel, part
 from hulltune.kernels.scores.exact import FAR
 from hulltune.kernels.scores.magnitudes import magnitudes
 
@@ -32,7 +32,7 @@ ZERO = (0.0, 0.0, -math.inf, -math.inf)
 ONE = (1.0, 1.0, 0.0, 0.0)
 
 
-@kernel
+@part
 def _plus(semiring: int, a: float, b: float) -> float:
     if semiring == REAL:
         return a + b
@@ -44,7 +44,7 @@ def _plus(semiring: int, a: float, b: float) -> float:
     return high + math.log1p(math.exp(low - high))
 
 
-@kernel
+@part
 def _times(semiring: int, a: float, b: float) -> float:
     if semiring in (BOOLEAN, REAL):
         return a * b

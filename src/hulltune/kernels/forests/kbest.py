@@ -34,10 +34,10 @@ from hulltune.kernels.forests.kbest_pool import (
     remember_output,
     with_room,
 )
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import kernel, part
 
 
-@kernel
+@part
 def _comes_first(graph: Graph, pool: Pool, a: int, b: int) -> bool:
     """Whether derivation ``a`` of a node comes before ``b``. O(1), but O(edges) where scores are equal."""
     if pool.scores[a] != pool.scores[b]:
@@ -56,7 +56,7 @@ def _comes_first(graph: Graph, pool: Pool, a: int, b: int) -> bool:
             return False
 
 
-@kernel
+@part
 def _joined(graph: Graph, pool: Pool, a: int, b: int) -> int:
     """The union of two pairing heaps, as the number of its first derivation. −1 is an empty heap."""
     if a < 0:
@@ -70,7 +70,7 @@ def _joined(graph: Graph, pool: Pool, a: int, b: int) -> int:
     return a
 
 
-@kernel
+@part
 def _without_first(graph: Graph, pool: Pool, heap: int) -> int:
     """The heap without its first derivation: children are joined in pairs, then from the last pair on."""
     child = pool.fields[heap, CHILD]
@@ -90,7 +90,7 @@ def _without_first(graph: Graph, pool: Pool, heap: int) -> int:
     return rest
 
 
-@kernel
+@part
 def _add(graph: Graph, pool: Pool, node: int, edge: int, like: int, moved: int, distinct: bool) -> tuple[Pool, int]:
     """Add a derivation of ``edge``: with the tails of ``like``, of which tail ``moved`` takes its next derivation; or,
     where ``like`` is −1, with the best of each tail. Returns the pool and the number of the derivation.
@@ -116,7 +116,7 @@ def _add(graph: Graph, pool: Pool, node: int, edge: int, like: int, moved: int, 
     return pool, new
 
 
-@kernel
+@part
 def _best_of_nodes(graph: Graph, nodes: int, pool: Pool, distinct: bool) -> Pool:
     """Find the best derivation of every node, among equals that of the first edge: Viterbi, O(edges)."""
     for node in range(nodes):
@@ -132,7 +132,7 @@ def _best_of_nodes(graph: Graph, nodes: int, pool: Pool, distinct: bool) -> Pool
     return pool
 
 
-@kernel
+@part
 def _start_heap(graph: Graph, pool: Pool, node: int, distinct: bool) -> tuple[Pool, int]:
     """The heap of a node whose best derivation is known: each of its other edges with the best of its tails."""
     heap = -1
@@ -146,7 +146,7 @@ def _start_heap(graph: Graph, pool: Pool, node: int, distinct: bool) -> tuple[Po
     return pool, heap
 
 
-@kernel
+@part
 def _advance(
     graph: Graph, pool: Pool, root: int, node_state: Int64s, stack: Int64s, distinct: bool, patience: int
 ) -> tuple[Pool, bool]:
@@ -204,7 +204,7 @@ def _advance(
     return pool, True
 
 
-@kernel
+@part
 def _write_edges(graph: Graph, pool: Pool, derivation: int, edges: Int32s, count: int) -> tuple[Int32s, int]:
     """Append the edges of a derivation in preorder, numbered within the sentence, to ``edges[:count]``."""
     stack = np.empty(64, np.int64)

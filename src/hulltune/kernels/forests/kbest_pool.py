@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import part
 
 EDGE, NODE, TAILS, MOVED, NEXT, CHILD, SIBLING = range(7)
 """Fields of a derivation: its edge; its node; the place of its tails' derivations; the last tail that was moved (only
@@ -54,7 +54,7 @@ class Graph(NamedTuple):
     base: int
 
 
-@kernel
+@part
 def with_room(pool: Pool, tails: int) -> Pool:
     """The pool, with room for one more derivation with this many tails."""
     scores, fields, hashes, slots = pool.scores, pool.fields, pool.hashes, pool.tails
@@ -67,7 +67,7 @@ def with_room(pool: Pool, tails: int) -> Pool:
     return Pool(pool.counts, scores, fields, slots, hashes, pool.seen)
 
 
-@kernel
+@part
 def hash_output(graph: Graph, pool: Pool, derivation: int) -> None:
     """Compute the hash of a derivation's output from those of its tails."""
     edge, slots = pool.fields[derivation, EDGE], pool.fields[derivation, TAILS]
@@ -84,7 +84,7 @@ def hash_output(graph: Graph, pool: Pool, derivation: int) -> None:
     pool.hashes[derivation, 0], pool.hashes[derivation, 1] = value, power
 
 
-@kernel
+@part
 def _tokens(graph: Graph, pool: Pool, derivation: int) -> Int32s:
     """The output of a derivation, by an explicit stack."""
     stack = np.empty((64, 2), np.int64)
@@ -115,13 +115,13 @@ def _tokens(graph: Graph, pool: Pool, derivation: int) -> Int32s:
     return tokens[:count]
 
 
-@kernel
+@part
 def _same_output(graph: Graph, pool: Pool, a: int, b: int) -> bool:
     left, right = _tokens(graph, pool, a), _tokens(graph, pool, b)
     return left.size == right.size and bool(np.all(left == right))
 
 
-@kernel
+@part
 def _find_output(graph: Graph, pool: Pool, derivation: int) -> tuple[np.int64, bool]:
     """The slot of the table of outputs for a derivation, and whether its node has the output there already."""
     mask = pool.seen.size - 1
@@ -141,7 +141,7 @@ def _find_output(graph: Graph, pool: Pool, derivation: int) -> tuple[np.int64, b
     return slot, False
 
 
-@kernel
+@part
 def remember_output(graph: Graph, pool: Pool, derivation: int) -> tuple[Pool, bool]:
     """Add the output of a derivation to the table; returns the pool, and whether the output is new."""
     slot, known = _find_output(graph, pool, derivation)

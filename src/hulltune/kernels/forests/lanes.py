@@ -17,7 +17,7 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.kernels.forests.forest import PassRoom, ScoredForest
-from hulltune.kernels.load.jit import borrowing, inlined, kernel
+from hulltune.kernels.load.kernel import borrowing, inlined, part
 from hulltune.kernels.scores.exact import FAR, NEAR, compare_products
 from hulltune.kernels.simd.simd import (
     LANES,
@@ -117,7 +117,7 @@ def _decide_exactly(points: Floats, scratch: Floats) -> None:
             scratch[LANES + lane] = scratch[3 * LANES + lane]
 
 
-@kernel
+@part
 def backtrack(forest: ScoredForest, room: PassRoom, lane: int, edges: Int32s, count: int) -> tuple[Int32s, int]:
     """Append the winning derivation of one lane to ``edges[:count]``: edge numbers of the sentence, root first, each
     followed by the derivations of its tails in order; END closes it.
@@ -268,7 +268,7 @@ def _learn(
     return found + 1, True
 
 
-@kernel
+@part
 def lanes_envelope(
     forest: ScoredForest,
     low: float,

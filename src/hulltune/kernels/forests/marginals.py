@@ -8,7 +8,7 @@ import numpy as np
 
 from hulltune.arrays import Floats
 from hulltune.kernels.forests.forest import Forests
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import kernel
 
 
 @kernel

@@ -13,14 +13,14 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels.forests.forest import Forests
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import kernel, part
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 UNIT = 2.0**-53
 
 
-@kernel
+@part
 def _mixed(state: np.uint64) -> np.uint64:
     """The output function of splitmix64 (Steele, Lea & Flood 2014)."""
     state = (state ^ (state >> np.uint64(30))) * MIX_1
@@ -28,7 +28,7 @@ def _mixed(state: np.uint64) -> np.uint64:
     return state ^ (state >> np.uint64(31))
 
 
-@kernel
+@part
 def edge_choices(
     forests: Forests, first: int, last: int, scores: Floats, scale: float, best: Floats, inside: Floats, choices: Floats
 ) -> None:
@@ -65,7 +65,7 @@ def edge_choices(
         inside[node - first] = most + math.log(total) if begin < end else 0.0
 
 
-@kernel
+@part
 def _chosen(choices: Floats, begin: int, end: int, point: float) -> int:
     """The place of the first of the running sums ``choices[begin:end]`` above ``point``, by bisection."""
     last = end - 1
@@ -80,7 +80,7 @@ def _chosen(choices: Floats, begin: int, end: int, point: float) -> int:
 
 @kernel
 def sample(
-    forests: Forests, first: int, last: int, scores: Floats, scales: Floats, draws: int, seed: np.uint64
+    forests: Forests, first: int, last: int, scores: Floats, scales: Floats, draws: int, seed: int
 ) -> tuple[Int64s, Floats, Int64s, Int32s]:
     """``draws`` derivations of each of the sentences ``first`` to ``last``: the number of each sentence, their grid
     scores, the offsets of their edges, and the edges in preorder.
@@ -104,7 +104,7 @@ def sample(
         best, inside = np.empty(last_node - first_node), np.empty(last_node - first_node)
         own = slice(edge_offsets[first_node] - base, edge_offsets[last_node] - base)
         edge_choices(forests, first_node, last_node, scores[own], scales[s - first], best, inside, choices[own])
-        state = _mixed(_mixed(seed + GOLDEN) ^ np.uint64(s))
+        state = _mixed(_mixed(np.uint64(seed) + GOLDEN) ^ np.uint64(s))
         for _ in range(draws):
             score = 0.0
             stack[0] = last_node - 1 - first_node

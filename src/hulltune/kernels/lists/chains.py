@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import part
 from hulltune.kernels.scores.exact import NEAR, clip, compare_products
 from hulltune.kernels.scores.segments import PLAIN, to_grid
 from hulltune.kernels.simd.simd import LANES, MASKS, lane_of_masks, lowest_bit
@@ -46,7 +46,7 @@ class ChainRoom(NamedTuple):
     ranks: Int64s
 
 
-@kernel
+@part
 def _chain(masks: Masks, slopes: Floats, ranked: Ranked, lane: int, base: int, step: int, room: ChainRoom) -> int:
     """Write the upper hull of rank 0 and the records of a lane, from place ``base`` on in the direction of ``step`` (1
     or −1); returns its last place.
@@ -76,7 +76,7 @@ def _chain(masks: Masks, slopes: Floats, ranked: Ranked, lane: int, base: int, s
     return top
 
 
-@kernel
+@part
 def _one_line_at_the_top(records: Records, lane: int, ranked: Ranked) -> bool:
     """Whether both hulls begin with the same line: no record is as high as rank 0."""
     i = 1
@@ -87,7 +87,7 @@ def _one_line_at_the_top(records: Records, lane: int, ranked: Ranked) -> bool:
     return True
 
 
-@kernel
+@part
 def chain_segments(
     records: Records,
     ranked: Ranked,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.arrays import Floats, Int32s, Int64s, Reals
+from hulltune.kernels.load.kernel import kernel
 
 SHORT = 32  # up to this many values of a row, sorting by insertion is faster than a call
 
@@ -19,7 +18,7 @@ class ListFeatures(NamedTuple):
     hypotheses.
     """
 
-    values: NDArray[Any]
+    values: Reals
     length: int
     """The number of edges, if ``values`` is a matrix laid out by column; 0 for sparse rows."""
     row_offsets: Int64s
@@ -37,7 +36,7 @@ def used_features(
     sentence_edges: Int64s,
     row_offsets: Int64s,
     row_columns: Int32s,
-    values: NDArray[Any],
+    values: Reals,
     width: int,
 ) -> tuple[Int64s, Int32s, Floats, Floats]:
     """The features of every list: offsets by sentence, columns in increasing order, and for each of them the largest
@@ -85,7 +84,7 @@ def used_features(
 
 
 @kernel
-def tidy_rows(row_offsets: Int64s, columns: Int32s, values: NDArray[Any]) -> tuple[bool, Int64s]:
+def tidy_rows(row_offsets: Int64s, columns: Int32s, values: Reals) -> tuple[bool, Int64s]:
     """Bring sparse rows into their canonical form, in place: columns increase within a row, a column that stood twice
     has the sum, and no value is 0. Returns whether anything changed, and the new offsets of the rows.
     """

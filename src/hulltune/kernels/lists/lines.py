@@ -21,11 +21,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.arrays import FloatRows, Floats, Int32s, Int64s
 from hulltune.kernels.lists.chains import ChainRoom, Ranked, Records, chain_segments
 from hulltune.kernels.lists.features import ListFeatures
 from hulltune.kernels.lists.scores import BLOCK, MOST_SHIFT, Scaled, rank, score_list, sum_block
-from hulltune.kernels.load.jit import inlined, kernel
+from hulltune.kernels.load.kernel import inlined, kernel, part
 from hulltune.kernels.scores.scores import GRID_BITS, ROUND, normalised
 from hulltune.kernels.scores.segments import PLAIN
 from hulltune.kernels.simd.simd import (
@@ -125,7 +125,7 @@ class LineSegments(NamedTuple):
     room: int
 
 
-@kernel
+@part
 def _directions(directions: Floats, intervals: Floats) -> Directions:
     count, width = directions.shape
     blocks = (count + LANES - 1) // LANES
@@ -149,7 +149,7 @@ def _directions(directions: Floats, intervals: Floats) -> Directions:
     return lines
 
 
-@kernel
+@part
 def _side() -> Side:
     rows = MOST_RECORDS * LANES
     return Side(
@@ -158,7 +158,7 @@ def _side() -> Side:
     )  # fmt: skip
 
 
-@kernel
+@part
 def _walks(most: int) -> Walks:
     """Room for lists of at most so many hypotheses."""
     masks = most + MASKS
@@ -167,7 +167,7 @@ def _walks(most: int) -> Walks:
     return Walks(records, _side(), _side(), chains)
 
 
-@kernel
+@part
 def _set_scale(lines: Directions, used: Int32s, magnitudes: Scaled, height_exponent: int, scale: Scale) -> bool:
     """Write the scale of a list. Returns whether all numbers were of ordinary size."""
     blocks = lines.elsewhere.size
@@ -190,7 +190,7 @@ def _set_scale(lines: Directions, used: Int32s, magnitudes: Scaled, height_expon
     return True
 
 
-@kernel
+@part
 def _least_height(lines: Directions, used: Int32s, ranges: Floats, scale: Scale, best: float) -> float:
     """The height at the start below which no hypothesis of a list can win within the intervals; ``best`` is the top.
 
@@ -212,7 +212,7 @@ def _least_height(lines: Directions, used: Int32s, ranges: Floats, scale: Scale,
     return best - most * (1.0 + SLACK)
 
 
-@kernel
+@part
 def _keep(scores: Floats, n: int, least: float, kept: Int32s) -> int:
     """Move the scores of at least ``least`` to the front, and write their numbers; returns how many there are."""
     count = 0
@@ -243,7 +243,7 @@ def _record(
     return maximum(slope, highest), minimum(slope, lowest)
 
 
-@kernel
+@part
 def _mark_records(
     lists: ListFeatures, ranked: Ranked, used: Int32s, weights: Floats, row: int, scale: Lanes, records: Records
 ) -> None:
@@ -288,7 +288,7 @@ def _mark_records(
         i += 1
 
 
-@kernel
+@part
 def _gather(side: Side, sign: float, masks: Masks, slopes: Floats, lanes: int, ranked: Ranked) -> bool:
     """Write the records of each lane one below the other, over those written before; returns whether there was room."""
     for row in range(side.filled[0]):
@@ -313,7 +313,7 @@ def _gather(side: Side, sign: float, masks: Masks, slopes: Floats, lanes: int, r
     return True
 
 
-@kernel
+@part
 def _walk(side: Side, x: Lanes, y: Lanes, units: Lanes, ends: Lanes) -> int:
     """Walk the envelopes of all lanes from the line (x, y) on, as far as records are met before the end; returns the
     lanes in doubt, as bits.
@@ -416,8 +416,8 @@ def list_lines(
     sentence_edges: Int64s,
     first_sentence: int,
     last_sentence: int,
-    weights: Floats,
-    intervals: Floats,
+    weights: FloatRows,
+    intervals: FloatRows,
 ) -> tuple[bool, Int64s, Floats, Int32s]:
     """The winners in sentences ``first_sentence`` to ``last_sentence`` along the line from the first row of ``weights``
     in the direction of each other row, within its interval.

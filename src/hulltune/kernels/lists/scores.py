@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.arrays import FloatRows, Floats, Int32s, Int64s
 from hulltune.kernels.lists.features import ListFeatures
-from hulltune.kernels.load.jit import inlined, kernel
+from hulltune.kernels.load.kernel import inlined, kernel, part
 from hulltune.kernels.scores.scores import GRID_BITS, ROUND, normalised
 from hulltune.kernels.simd.simd import (
     LANES,
@@ -30,7 +30,7 @@ CROWDED = 24  # hypotheses in one bucket from which on a merge sort takes over
 PLACE_BITS = 10  # bits for the place of a hypothesis, beside the 53 bits of a score difference
 
 
-@kernel
+@part
 def sum_block(
     lists: ListFeatures, sentence_edges: Int64s, sentence: int, last_sentence: int, weights: Floats, sums: Floats
 ) -> int:
@@ -152,7 +152,9 @@ def list_winners(
 
 
 @kernel
-def segment_lines(lists: ListFeatures, first_sentence: int, cells: Int64s, winners: Int64s, weights: Floats) -> Floats:
+def segment_lines(
+    lists: ListFeatures, first_sentence: int, cells: Int64s, winners: Int64s, weights: FloatRows
+) -> Floats:
     """The lines (slope, intercept) of hypotheses along the directions in rows 1, 2, … of ``weights`` from row 0.
 
     The hypotheses, numbered over the corpus, are ``winners[cells[i]:cells[i + 1]]`` in cell i, of which each direction
@@ -193,7 +195,7 @@ def _sum(lists: ListFeatures, used: Int32s, hypothesis: int, weights: Floats) ->
     return total
 
 
-@kernel
+@part
 def rank(
     scores: Floats, n: int, packed: Int64s, buckets: Int32s, places: Int32s, order: Int64s, heights: Floats
 ) -> None:

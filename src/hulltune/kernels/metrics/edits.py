@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Bools, Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import kernel, part
 from hulltune.kernels.metrics.packed import Tokens
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
@@ -23,7 +23,7 @@ WORD_BITS = 64
 Ids = Int32s
 
 
-@kernel
+@part
 def _count_edits(
     reference: Ids,
     hypothesis: Ids,
@@ -82,7 +82,7 @@ def _count_edits(
 
 @kernel
 def edit_statistics(
-    outputs: Tokens, sentences: Int64s, references: Tokens, groups: Int64s, vocabulary_size: Int
+    outputs: Tokens, sentences: Int64s, references: Tokens, groups: Int64s, vocabulary_size: int
 ) -> tuple[Int64s, Bools]:
     """(hits, substitutions, deletions, insertions) of each output against the nearest reference of its sentence.
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hulltune.arrays import Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import kernel, part
 from hulltune.kernels.metrics.packed import Tokens
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
@@ -33,13 +33,13 @@ class Trie(NamedTuple):
     """
 
     edges: Int64s
-    limits: Symbols
+    limits: Int32s
     first_node: Int64s
-    table: Symbols
+    table: Int32s
     first_slot: Int64s
 
 
-@kernel
+@part
 def _find(trie: Trie, node_base: Int, slot_base: Int, mask: Int, edge: Int) -> tuple[Int, Int]:
     """The node that ``edge`` leads to, or 0, and the slot where it is or would go."""
     slot = ((edge * _MIX) >> 32) & mask
@@ -76,7 +76,7 @@ class Tries:
 
 
 @kernel
-def trie_sizes(offsets: Int64s, groups: Int64s, order: Int) -> tuple[Int64s, Int64s]:
+def trie_sizes(offsets: Int64s, groups: Int64s, order: int) -> tuple[Int64s, Int64s]:
     """The first node and the first slot of each group, and where those of the last one end."""
     count = len(groups) - 1
     first_node = np.zeros(count + 1, np.int64)
@@ -96,7 +96,7 @@ def trie_sizes(offsets: Int64s, groups: Int64s, order: Int) -> tuple[Int64s, Int
 
 
 @kernel
-def fill_tries(which: Int64s, sequences: Tokens, groups: Int64s, order: Int, trie: Trie) -> None:
+def fill_tries(which: Int64s, sequences: Tokens, groups: Int64s, order: int, trie: Trie) -> None:
     """Fill the tries of some groups. Each is made in memory of its own and then copied: its bytes are final."""
     nodes, slots = 0, 0
     for group in which:
@@ -133,7 +133,7 @@ def fill_tries(which: Int64s, sequences: Tokens, groups: Int64s, order: Int, tri
         trie.table[slot_base : slot_base + size] = own.table[:size]
 
 
-@kernel
+@part
 def _largest_group(trie: Trie) -> Int:
     largest = 1
     for group in range(len(trie.first_node) - 1):
@@ -141,7 +141,7 @@ def _largest_group(trie: Trie) -> Int:
     return largest
 
 
-@kernel
+@part
 def _add_matches(line: Symbols, trie: Trie, group: Int, left: Symbols, matches: Int64s) -> None:
     """Add the clipped matches of order n + 1 to ``matches[n]``; ``left`` is scratch space."""
     order, length = len(matches), len(line)
@@ -165,7 +165,7 @@ def _add_matches(line: Symbols, trie: Trie, group: Int, left: Symbols, matches: 
 
 @kernel
 def bleu_statistics(
-    outputs: Tokens, sentences: Int64s, trie: Trie, reference_lengths: Int64s, groups: Int64s, order: Int
+    outputs: Tokens, sentences: Int64s, trie: Trie, reference_lengths: Int64s, groups: Int64s, order: int
 ) -> Int64s:
     """(length, closest reference length, matches per order, n-grams per order) of each output.
 
@@ -192,7 +192,7 @@ def bleu_statistics(
     return rows
 
 
-@kernel
+@part
 def _f_score(row: Int64s, orders: Int, beta: float, eps_smoothing: bool) -> Float:
     """chrF of (output n-grams, reference n-grams, matches) per order.
 
@@ -233,10 +233,10 @@ class Grams(NamedTuple):
     outputs: Tokens
     trie: Trie
     reference_lengths: Int64s
-    order: Int
+    order: int
 
 
-@kernel
+@part
 def _count_grams(grams: Grams, output: Int, reference: Int, left: Symbols, row: Int64s) -> None:
     """Write the numbers of n-grams of output and reference, and add their matches, three columns for each order.
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.arrays import Floats, Int64s, Statistics
+from hulltune.kernels.load.kernel import kernel, part
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
 Float = Any
@@ -28,7 +28,7 @@ _BLOCK = 64
 Rows = Int64s  # or float64
 
 
-@kernel
+@part
 def _mean_log(logs: Floats, first: Int, order: Int) -> Float:
     """The mean of ``order`` logarithms from ``first`` on, added from left to right.
 
@@ -41,14 +41,14 @@ def _mean_log(logs: Floats, first: Int, order: Int) -> Float:
     return total / order
 
 
-@kernel
+@part
 def _brevity_penalty(length: float, reference_length: float) -> float:
     if length >= reference_length:
         return 1.0
     return math.exp(1 - reference_length / length) if length > 0 else 0.0
 
 
-@kernel
+@part
 def _smoothed_bleu(
     row: Rows,
     order: Int,
@@ -93,7 +93,7 @@ def _smoothed_bleu(
     return penalty * math.exp(_mean_log(logs, 0, used))
 
 
-@kernel
+@part
 def _fill_precisions(columns: Rows, order: Int, quotients: Floats) -> None:
     """Write 100 * columns[j] / columns[j + order] for every j of a block: at the places of matches, the precisions.
 
@@ -104,7 +104,7 @@ def _fill_precisions(columns: Rows, order: Int, quotients: Floats) -> None:
         quotients[j] = np.divide(100.0 * columns[j], float(below[j]))
 
 
-@kernel
+@part
 def _fill_mean_logs(quotients: Floats, count: Int, order: Int, logs: Floats, means: Floats) -> None:
     width = 2 + 2 * order
     for k in range(count):
@@ -115,7 +115,7 @@ def _fill_mean_logs(quotients: Floats, count: Int, order: Int, logs: Floats, mea
 
 
 @kernel
-def bleu_scores(rows: Rows, order: Int, smoothing: Int, value: float, effective_order: bool) -> Floats:
+def bleu_scores(rows: Statistics, order: int, smoothing: int, value: float, effective_order: bool) -> Floats:
     """BLEU of each (length, reference length, matches per order, n-grams per order), O(order) each.
 
     Rows that have matches of every order and need no smoothing go through in blocks, the others one by one.
@@ -153,7 +153,7 @@ def bleu_scores(rows: Rows, order: Int, smoothing: Int, value: float, effective_
 
 
 @kernel
-def ter_scores(rows: Rows) -> Floats:
+def ter_scores(rows: Statistics) -> Floats:
     """100 * edits / reference length of each row; 100 for edits without a reference, 0 for no edits."""
     scores = np.empty(len(rows), np.float64)
     for k in range(len(rows)):
@@ -164,7 +164,7 @@ def ter_scores(rows: Rows) -> Floats:
 
 
 @kernel
-def error_rates(rows: Rows, count_insertions: bool) -> Floats:
+def error_rates(rows: Statistics, count_insertions: bool) -> Floats:
     """Edits divided by length of each (hits, substitutions, deletions, insertions); the edits where the length is 0.
 
     The length is that of the reference, or that of the alignment if insertions count into it.
@@ -179,7 +179,7 @@ def error_rates(rows: Rows, count_insertions: bool) -> Floats:
     return rates
 
 
-@kernel
+@part
 def _fill_rates(triples: Rows, precisions: Floats, recalls: Floats, counted: Floats) -> None:
     """Precision and recall of (output n-grams, reference n-grams, matches), 0 where one side has none."""
     for j in range(len(triples) // 3):
@@ -191,7 +191,7 @@ def _fill_rates(triples: Rows, precisions: Floats, recalls: Floats, counted: Flo
         counted[j] = both
 
 
-@kernel
+@part
 def _fill_sums(terms: Floats, count: Int, orders: Int, sums: Floats) -> None:
     for k in range(count):
         total = 0.0
@@ -201,7 +201,7 @@ def _fill_sums(terms: Floats, count: Int, orders: Int, sums: Floats) -> None:
 
 
 @kernel
-def chrf_scores(rows: Rows, orders: Int, beta: float) -> Floats:
+def chrf_scores(rows: Statistics, orders: int, beta: float) -> Floats:
     """chrF of each row of (output n-grams, reference n-grams, matches) per order: O(orders) each.
 
     Orders that one side is too short for are left out of the means: adding their 0 changes no bit.
@@ -237,7 +237,7 @@ def chrf_scores(rows: Rows, orders: Int, beta: float) -> Floats:
     return scores
 
 
-@kernel
+@part
 def _fill_f_scores(triples: Rows, factor: float, f_scores: Floats) -> None:
     """The F-score of each (output n-grams, reference n-grams, matches), where 0 / 0 is 1e-16."""
     eps = 1e-16
@@ -252,7 +252,7 @@ def _fill_f_scores(triples: Rows, factor: float, f_scores: Floats) -> None:
 
 
 @kernel
-def chrf_eps_scores(rows: Rows, orders: Int, beta: float) -> Floats:
+def chrf_eps_scores(rows: Statistics, orders: int, beta: float) -> Floats:
     """chrF with epsilon smoothing: the mean of the F-scores of all orders."""
     triples = rows.reshape(-1)
     scores = np.empty(len(rows), np.float64)

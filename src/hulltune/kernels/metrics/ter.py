@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels.load.jit import borrowing, kernel
+from hulltune.kernels.load.kernel import borrowing, kernel, part
 from hulltune.kernels.metrics.packed import Tokens
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
@@ -47,20 +47,20 @@ class Errors(NamedTuple):
     of_reference: Ids
 
 
-@kernel
+@part
 def _beam(length: Int, reference_length: Int) -> Int:
     """Half of the width of the beam around the diagonal of the (hypothesis, reference) rectangle."""
     ratio = reference_length / length
     return math.ceil(ratio / 2 + _BEAM) if ratio / 2 > _BEAM else _BEAM
 
 
-@kernel
+@part
 def _first_column(at: Int, length: Int, reference_length: Int, beam: Int) -> Int:
     """The first column of row ``at`` that lies in the beam."""
     return max(0, math.floor(at * (reference_length / length)) - beam)
 
 
-@kernel
+@part
 def _fill_row(above: Ids, row: Ids, word: Int, reference: Ids, at: Int, length: Int) -> Int:
     """Write row ``at`` of the edit matrix, from 1 to ``length``, within the beam; returns the minimum of its cells.
 
@@ -100,7 +100,7 @@ def _cell(matrix: Matrix, row: Int, column: Int) -> int:
     return int(matrix.cells[row, place]) if 0 <= place < matrix.cells.shape[1] else int(_FAR)
 
 
-@kernel
+@part
 def _align(matrix: Matrix, words: Ids, reference: Ids, errors: Errors) -> None:
     """Trace the edit matrix back: the word that each reference word belongs to, and running errors.
 
@@ -138,7 +138,7 @@ def _align(matrix: Matrix, words: Ids, reference: Ids, errors: Errors) -> None:
         reference_errors[k] += reference_errors[k - 1]
 
 
-@kernel
+@part
 def _shift_into(words: Ids, start: Int, length: Int, target: Int, shifted: Ids) -> tuple[Int, Int]:
     """Move ``words[start:start + length]`` to ``target``; returns the number of first words that surely stay, and the
     place from which on all words stay.
@@ -186,7 +186,7 @@ def _is_moved(one: Ids, other: Ids) -> bool:
     return known
 
 
-@kernel
+@part
 def _shifted_distance(
     matrix: Matrix, shifted: Ids, unchanged: Int, rejoined: Int, reference: Ids, too_many: Int
 ) -> Int:
@@ -209,7 +209,7 @@ def _shifted_distance(
     return above[end]
 
 
-@kernel
+@part
 def _best_shift(
     matrix: Matrix, words: Ids, reference: Ids, errors: Errors, shifted: Ids, best: Ids, candidates: Int
 ) -> tuple[Int, Int, Int]:
@@ -260,7 +260,7 @@ def _best_shift(
     return best_gain, best_unchanged, candidates
 
 
-@kernel
+@part
 def _edits(hypothesis: Ids, reference: Ids) -> Int:
     """Shifts and edits from one hypothesis to one reference: shift greedily as long as it gains something.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hulltune.arrays import Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import kernel, part
 
 Tables = Int32s
 
@@ -56,7 +56,7 @@ def tails_put_out(label_offsets: Int64s, labels: Int32s, first: int, last: int) 
     return come_first, repeat
 
 
-@kernel
+@part
 def _over_word(row: Int32s, word: int, reference: Int32s, start: int) -> None:
     """Carry a row of fewest edits, from column ``start`` on, over one more word of the output."""
     diagonal = row[start]
@@ -67,13 +67,13 @@ def _over_word(row: Int32s, word: int, reference: Int32s, start: int) -> None:
         diagonal = up
 
 
-@kernel
+@part
 def _over_label(graph: Words, label: np.int64, row: Int32s, reference: Int32s, start: int) -> None:
     for i in range(graph.word_offsets[label], graph.word_offsets[label + 1]):
         _over_word(row, graph.word_ids[i], reference, start)
 
 
-@kernel
+@part
 def _over_stretch(row: Int32s, table: Tables, start: int, joined: Int32s) -> None:
     """Carry a row over the output of a tail: the fewest edits up to any column m, plus the tail's from m to j."""
     for j in range(start, row.size):
@@ -88,7 +88,7 @@ def _over_stretch(row: Int32s, table: Tables, start: int, joined: Int32s) -> Non
         row[j] = joined[j]
 
 
-@kernel
+@part
 def _edge_row(
     graph: Words, edge: int, tables: Tables, reference: Int32s, start: int, row: Int32s, joined: Int32s
 ) -> None:
@@ -108,7 +108,7 @@ def _edge_row(
             _over_stretch(row, tables[tail], start, joined)
 
 
-@kernel
+@part
 def fill_tables(graph: Words, nodes: int, reference: Int32s, only_prefixes: bool) -> Tables:
     """The table of every node: (nodes, starts, columns), with the start 0 alone where ``only_prefixes`` are needed.
 
@@ -127,7 +127,7 @@ def fill_tables(graph: Words, nodes: int, reference: Int32s, only_prefixes: bool
     return tables
 
 
-@kernel
+@part
 def _columns_of_tails(
     graph: Words, edge: int, tables: Tables, reference: Int32s, start: int, end: int, ends: Int64s, joined: Int32s
 ) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Bools, Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import kernel, part
 
 
 class EdgeOutputs(NamedTuple):
@@ -62,12 +62,12 @@ class _Room(NamedTuple):
     stack_label: Int64s
 
 
-@kernel
+@part
 def _room(edges: int) -> _Room:
     return _Room(np.empty(edges, np.int64), np.empty(edges + 1, np.int64), np.empty(edges + 1, np.int64))
 
 
-@kernel
+@part
 def _append_output(
     edges: Int32s, graph: EdgeOutputs, base: int, tokens: Int32s, count: int, room: _Room
 ) -> tuple[Int32s, int]:
@@ -108,7 +108,7 @@ def _append_output(
     return tokens, count
 
 
-@kernel
+@part
 def _append_in_order(
     edges: Int32s, graph: EdgeOutputs, base: int, tokens: Int32s, count: int, room: _Room
 ) -> tuple[Int32s, int]:
@@ -162,7 +162,7 @@ def in_order(sentence_edges: Int64s, graph: EdgeOutputs) -> Bools:
     return result
 
 
-@kernel
+@part
 def derivation_output(edges: Int32s, graph: EdgeOutputs, base: int, tokens: Int32s, count: int) -> tuple[Int32s, int]:
     """Append the tokens of a derivation (edges in preorder, numbered from ``base``) to ``tokens[:count]``.
 
@@ -192,7 +192,7 @@ def outputs(
     return offsets, tokens[:count]
 
 
-@kernel
+@part
 def _hash_tokens(sentence: int, tokens: Int32s, begin: int, end: int) -> np.int64:
     """A hash of 63 bits of a sentence number and tokens: FNV-1a on whole tokens, then a last mix."""
     value = np.uint64(1469598103934665603) ^ np.uint64(sentence)
@@ -203,7 +203,7 @@ def _hash_tokens(sentence: int, tokens: Int32s, begin: int, end: int) -> np.int6
     return np.int64((value ^ (value >> np.uint64(29))) >> np.uint64(1))
 
 
-@kernel
+@part
 def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
     """The array itself if it has room for ``size`` items, or a copy at least twice as long."""
     if size <= array.size:
@@ -213,7 +213,7 @@ def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
     return larger
 
 
-@kernel
+@part
 def _filled_slots(hashes: Int64s, count: int, size: int) -> Int64s:
     """An open-addressing table of ``size`` slots (a power of two) for the first ``count`` outputs."""
     slots = np.full(size, -1, np.int64)
@@ -276,7 +276,7 @@ def find_outputs(
     return numbers, names[:new], new_hashes[:new], new_offsets[: new + 1], words[: new_offsets[new]]
 
 
-@kernel
+@part
 def _known(value: Any, name: int, words: Int32s, begin: int, end: int, table: OutputTable) -> tuple[int, int]:
     """The number of an output with this hash, or −1, and its slot, or the one to put it into."""
     slots, hashes, sentences, offsets, tokens, count = table

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Bytes, Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.arrays import Bytes, Int32s, Int64s, Reals, RealTable, UInt64s
+from hulltune.kernels.load.kernel import kernel, part
 
 Words: TypeAlias = NDArray[np.uint64]
 
@@ -29,7 +29,7 @@ def hash_texts(text: Bytes, offsets: Int64s) -> Words:
 
 
 @kernel
-def hash_column(bits: Words, hashes: Words) -> None:
+def hash_column(bits: UInt64s, hashes: UInt64s) -> None:
     """Mix a column of doubles, given as bit patterns, into the hashes of its rows; the two zeros are equal."""
     for i in range(len(hashes)):
         word = bits[i]
@@ -39,7 +39,7 @@ def hash_column(bits: Words, hashes: Words) -> None:
         hashes[i] = value ^ (value >> _SHIFT)
 
 
-@kernel
+@part
 def _same_text(text: Bytes, offsets: Int64s, a: int, b: int) -> bool:
     length = offsets[a + 1] - offsets[a]
     if offsets[b + 1] - offsets[b] != length:
@@ -51,7 +51,7 @@ def _same_text(text: Bytes, offsets: Int64s, a: int, b: int) -> bool:
 
 
 @kernel
-def first_equals(text: Bytes, text_offsets: Int64s, features: NDArray[Any], hashes: Words, offsets: Int64s) -> Int64s:
+def first_equals(text: Bytes, text_offsets: Int64s, features: RealTable, hashes: UInt64s, offsets: Int64s) -> Int64s:
     """The first row of the same list with equal text and equal features, for every row; a row may be that one itself.
 
     Equal hashes are only a hint: rows are compared in full, so that distinct ones are never taken for equal. Expected
@@ -105,7 +105,7 @@ def gather_texts(text: Bytes, offsets: Int64s, rows: Int64s, out: Bytes, out_off
 
 
 @kernel
-def compact_column(values: NDArray[Any], rows: Int64s, out: NDArray[Any]) -> None:
+def compact_column(values: Reals, rows: Int64s, out: Reals) -> None:
     """Copy ``values[rows[i]]`` to ``out[i]`` by increasing i, so that the two may overlap where rows only move down."""
     for i in range(len(rows)):
         out[i] = values[rows[i]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hulltune.kernels.load.jit import inlined
+from hulltune.kernels.load.kernel import inlined
 
 _SPACE, _TAB, _RETURN = 32, 9, 13
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Bytes
-from hulltune.kernels.load.jit import inlined, kernel
+from hulltune.kernels.load.kernel import inlined, part
 
 _SMALLEST, _LARGEST = -64, 64
 
@@ -52,7 +52,7 @@ _MOST_DIGITS = 19
 _TOO_LARGE = 10**17
 
 
-@kernel
+@part
 def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     """The 128-bit product of two 64-bit words, as high and low word."""
     a_high, a_low = a >> _HALF_WORD, a & _LOW_HALF
@@ -63,7 +63,7 @@ def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     return high, (carry << _HALF_WORD) | (low & _LOW_HALF)
 
 
-@kernel
+@part
 def _nearest(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
     """The double nearest to mantissa · 10^exponent and True, or 0 and False where 128 bits do not decide."""
     shift = _ZERO
@@ -93,7 +93,7 @@ def _nearest(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
     return math.ldexp(np.float64(kept), binary), True
 
 
-@kernel
+@part
 def _significant_digits(data: Bytes, start: np.uint64, stop: np.uint64) -> int:
     """The number of digits from the first one other than 0 on."""
     count = 0
@@ -176,7 +176,7 @@ def read_decimal(data: Bytes, position: int | np.int64) -> tuple[float, int, boo
     return (-value if negative else value), end, certain
 
 
-@kernel
+@part
 def whole_number(data: Bytes, position: int, stop: int) -> Any:
     """The whole number that the bytes up to ``stop`` spell; −1 for no bytes, for other bytes, and from 10^18 on."""
     number = np.int64(0 if position < stop else -1)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Bytes, Int64s
-from hulltune.kernels.load.jit import kernel, operation
+from hulltune.arrays import Bytes, Int64s, RealColumns, Reals, UInt64Rows, UInt64s
+from hulltune.kernels.load.kernel import kernel, operation, part
 
 DONE, CUT_OFF, BAD_COUNT = 0, 1, 2
 PLAIN, STRING, TUPLE = 0, 1, 2
@@ -28,34 +28,34 @@ class States(NamedTuple):
     sources: Int64s
     targets: Int64s
     labels: Int64s
-    arc_weights: NDArray[Any]
-    final_weights: NDArray[Any]
+    arc_weights: UInt64Rows
+    final_weights: UInt64Rows
     pair_rows: Int64s
     pair_keys: Int64s
-    pair_values: NDArray[Any]
+    pair_values: UInt64s
 
 
 # Unaligned little-endian numbers. A loop that puts a number together from single bytes took four times as long.
 _load32, _load64 = operation("load32"), operation("load64")
 
 
-@kernel
+@part
 def _int32(data: Bytes, position: int) -> Any:
     return np.int64(np.int32(_load32(data, position)))
 
 
-@kernel
+@part
 def _int64(data: Bytes, position: int) -> Any:
     return np.int64(_load64(data, position))
 
 
-@kernel
+@part
 def _read_floats(data: Bytes, position: int, width: int, bits: NDArray[np.uint64], row: int) -> None:
     for i in range(bits.shape[1]):
         bits[row, i] = np.uint64(_load32(data, position + 4 * i)) if width == 4 else _load64(data, position + 8 * i)
 
 
-@kernel
+@part
 def _after_rest(data: Bytes, position: int, end: int, style: int) -> tuple[int, int, int]:
     """Pass over the rest of a weight, after its floats: a code, the end, and the number of pairs."""
     if style == STRING:
@@ -116,7 +116,7 @@ def measure(
     return (DONE if position <= end else CUT_OFF), position, state, arcs, pairs
 
 
-@kernel
+@part
 def _read_pairs(
     data: Bytes, position: int, row: int, pairs: int, rows: Int64s, keys: Int64s, values: NDArray[np.uint64]
 ) -> tuple[int, int]:
@@ -162,7 +162,7 @@ def read_states(data: Bytes, position: int, width: int, style: int, out: States)
 
 
 @kernel
-def scatter_pairs(rows: Int64s, keys: Int64s, values: NDArray[Any], matrix: NDArray[Any]) -> None:
+def scatter_pairs(rows: Int64s, keys: Int64s, values: Reals, matrix: RealColumns) -> None:
     """Add every value to its row, in column key − 1; pairs of row −1 are left out."""
     for i in range(len(rows)):
         if rows[i] >= 0:

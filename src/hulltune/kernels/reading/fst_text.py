@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import Bytes, Floats, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.arrays import Bytes, FloatRows, Floats, Int64Rows, Int64s
+from hulltune.kernels.load.kernel import kernel, part
 from hulltune.kernels.reading.blanks import is_blank
 from hulltune.kernels.reading.decimals import read_decimal, whole_number
 from hulltune.kernels.reading.interning import Texts, intern
@@ -44,7 +44,7 @@ class Rows(NamedTuple):
     target: Int64s
     label: Int64s
     line: Int64s
-    values: Floats
+    values: FloatRows
 
 
 class Pairs(NamedTuple):
@@ -55,12 +55,12 @@ class Pairs(NamedTuple):
     value: Floats
 
 
-@kernel
+@part
 def _ends(byte: int) -> bool:
     return is_blank(byte) or byte == _NEWLINE
 
 
-@kernel
+@part
 def _split(data: Bytes, position: int, fields: Int64s) -> tuple[int, int]:
     """Write the fields of a line, at most six, as starts and stops; returns their number and the end of the line."""
     count = 0
@@ -77,7 +77,7 @@ def _split(data: Bytes, position: int, fields: Int64s) -> tuple[int, int]:
             count += 1
 
 
-@kernel
+@part
 def _is_no_number(data: Bytes, start: int, stop: int) -> bool:
     """Whether a piece of a weight is Infinity, inf, nan or BadNumber, in any case and with any sign."""
     if stop > start and (data[start] == 45 or data[start] == 43):
@@ -92,7 +92,7 @@ def _is_no_number(data: Bytes, start: int, stop: int) -> bool:
     return False
 
 
-@kernel
+@part
 def _is_weight(data: Bytes, start: int, stop: int) -> bool:
     """Whether a field is made of numbers and commas."""
     position = start
@@ -112,7 +112,7 @@ def _is_weight(data: Bytes, start: int, stop: int) -> bool:
     return False
 
 
-@kernel
+@part
 def _is_pair(data: Bytes, start: int, stop: int) -> bool:
     """Whether a field is a weight with a comma in it."""
     for i in range(start, stop):
@@ -143,7 +143,7 @@ def survey(data: Bytes, start: int, end: int, kaldi: bool) -> Int64s:
     return counts
 
 
-@kernel
+@part
 def _read_weight(
     data: Bytes, position: int, stop: int, row: int, style: int, rows: Rows, pairs: Pairs, pending: Int64s,
     counts: Int64s,
@@ -193,7 +193,7 @@ def _read_weight(
         position = after + 1
 
 
-@kernel
+@part
 def _read_numbers(data: Bytes, position: int, stop: int, style: int, values: Floats, row: int) -> bool:
     """Read a weight of the usual form, which most have; False where ``_read_weight`` must read it."""
     width = values.shape[1]
@@ -216,7 +216,7 @@ def _read_numbers(data: Bytes, position: int, stop: int, style: int, values: Flo
 @kernel
 def parse_lines(
     data: Bytes, end: int, state: Int64s, transducer: bool, style: int, labels: Texts, rows: Rows, pairs: Pairs,
-    pending: Int64s,
+    pending: Int64Rows,
 ) -> int:  # fmt: skip
     """Read lines from the position in the state on; returns a code. ``data`` ends with a line end; O(bytes)."""
     fields = np.empty(12, dtype=np.int64)

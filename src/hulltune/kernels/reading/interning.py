@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hulltune.arrays import Bytes, Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import kernel, part
 
 _SEED, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 _FOLD, _MIX = np.uint64(32), np.uint64(0x9E3779B97F4A7C15)
@@ -36,7 +36,7 @@ def empty_texts(capacity: int) -> Texts:
     )
 
 
-@kernel
+@part
 def find_text(texts: Texts, data: Bytes, start: int, stop: int) -> Any:
     """The number of a text, or −1 − (the slot where it belongs); O(its length) on average."""
     value = _SEED

@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hulltune.arrays import Bytes, Floats, Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.arrays import Bytes, Floats, Int32s, Int64s, Reals, RealTable
+from hulltune.kernels.load.kernel import kernel, part
 from hulltune.kernels.reading.blanks import is_blank
 from hulltune.kernels.reading.decimals import read_decimal
 
@@ -55,7 +54,7 @@ class Output(NamedTuple):
     text: Bytes
 
 
-@kernel
+@part
 def _skip_blanks(data: Bytes, position: int) -> int:
     """The position of the next byte that is no white space."""
     while is_blank(data[position]):
@@ -63,20 +62,20 @@ def _skip_blanks(data: Bytes, position: int) -> int:
     return position
 
 
-@kernel
+@part
 def _at_bars(data: Bytes, position: int) -> bool:
     """Whether ``|||`` stands at this position. A search for it stops at the line end, which all data have."""
     return bool(data[position] == _BAR and data[position + 1] == _BAR and data[position + 2] == _BAR)
 
 
-@kernel
+@part
 def _ends_token(data: Bytes, position: int) -> bool:
     """Whether a token that reaches up to this position ends there."""
     byte = data[position]
     return is_blank(byte) or byte == _NEWLINE or (byte == _BAR and _at_bars(data, position))
 
 
-@kernel
+@part
 def _read_id(data: Bytes, start: int, stop: int, state: Int64s, last_id: Bytes) -> Any:
     """The key of an id: its number, or the key below −1 that Python gave it in the line before; −1 for others."""
     length = stop - start
@@ -102,7 +101,7 @@ def _read_id(data: Bytes, start: int, stop: int, state: Int64s, last_id: Bytes) 
     return number
 
 
-@kernel
+@part
 def _read_features(data: Bytes, position: int, used: int, layout: Layout, values: Floats) -> tuple[int, int]:
     """Read the features of a line into ``values``: the position after them, and the next value; −1 if they do not fit.
 
@@ -146,7 +145,7 @@ def _read_features(data: Bytes, position: int, used: int, layout: Layout, values
     return (position if data[position] == _NEWLINE or _at_bars(data, position) else -1), used
 
 
-@kernel
+@part
 def _read_score(data: Bytes, position: int, has_score: int) -> tuple[bool, float]:
     """Whether the score field at the position fits, and the score: one number, or nothing where lists have none."""
     if data[position] == _NEWLINE:
@@ -212,12 +211,12 @@ def parse_lines(data: Bytes, end: int, state: Int64s, layout: Layout, output: Ou
 
 @kernel
 def scatter(
-    values: NDArray[Any],
+    values: Reals,
     row_layout: Int32s,
     destination: Int64s,
     starts: Int64s,
     columns: Int32s,
-    matrix: NDArray[Any],
+    matrix: RealTable,
 ) -> None:
     """Spread the values of rows over a matrix: those of layout k go to ``columns[starts[k]:starts[k + 1]]``."""
     index = 0

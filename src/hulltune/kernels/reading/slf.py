@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import Bytes, Floats, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.arrays import Bytes, FloatRows, Int64Rows, Int64s
+from hulltune.kernels.load.kernel import kernel, part
 from hulltune.kernels.reading.blanks import is_blank
 from hulltune.kernels.reading.decimals import read_decimal, whole_number
 from hulltune.kernels.reading.interning import Texts, find_text, intern
@@ -38,7 +38,7 @@ class Rows(NamedTuple):
     target: Int64s
     word: Int64s
     line: Int64s
-    values: Floats
+    values: FloatRows
     """Features by rows; NaN where a field is not there."""
 
 
@@ -50,7 +50,7 @@ class Keys(NamedTuple):
     of_text: Int64s
 
 
-@kernel
+@part
 def _value_end(data: Bytes, position: int) -> int:
     """The end of a value: the next blank, or a closing quote before a blank if it begins with a quote."""
     start = position
@@ -68,7 +68,7 @@ def _value_end(data: Bytes, position: int) -> int:
 
 
 @kernel
-def parse_lines(data: Bytes, end: int, state: Int64s, keys: Keys, words: Texts, rows: Rows, pending: Int64s) -> int:
+def parse_lines(data: Bytes, end: int, state: Int64s, keys: Keys, words: Texts, rows: Rows, pending: Int64Rows) -> int:
     """Read lines from the position in the state on; returns a code. ``data`` ends with a line end; O(bytes)."""
     while state[POSITION] < end:
         position = state[POSITION]

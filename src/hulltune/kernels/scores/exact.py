@@ -9,7 +9,7 @@ these values. Only where the rounded values are equal are the rounding errors co
 from __future__ import annotations
 
 from hulltune.arrays import Floats
-from hulltune.kernels.load.jit import borrowing
+from hulltune.kernels.load.kernel import borrowing
 
 SPLITTER = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
 

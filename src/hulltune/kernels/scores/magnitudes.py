@@ -6,14 +6,12 @@ Each is an inside pass under (max, +), O(edges).
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hulltune.arrays import Floats
+from hulltune.arrays import Floats, RealRows
 from hulltune.kernels.forests.forest import Forests
-from hulltune.kernels.load.jit import borrowing, kernel
+from hulltune.kernels.load.kernel import borrowing, kernel, part
 
 
 @borrowing
@@ -36,7 +34,7 @@ def _largest_sum(forests: Forests, sentence: int, sizes: Floats, best: Floats) -
     return float(best[last - 1 - first])
 
 
-@kernel
+@part
 def _room(forests: Forests, first: int, last: int) -> tuple[Floats, Floats]:
     """Room for a value for each edge, and one for each node, of any of the sentences ``first`` to ``last``."""
     nodes, edges = 1, 1
@@ -46,14 +44,14 @@ def _room(forests: Forests, first: int, last: int) -> tuple[Floats, Floats]:
     return np.ones(edges), np.empty(nodes)
 
 
-@kernel
+@part
 def sum_bound(forests: Forests, sentence: int, sizes: Floats) -> float:
     """The largest sum of ``sizes``, which has an entry for each edge of the sentence, over one of its derivations."""
     return _largest_sum(forests, sentence, sizes, _room(forests, sentence, sentence + 1)[1])
 
 
 @kernel
-def magnitudes(forests: Forests, columns: NDArray[Any]) -> Floats:
+def magnitudes(forests: Forests, columns: RealRows) -> Floats:
     """The largest sum of absolute values over a derivation, per sentence and column."""
     sentences = forests.node_offsets.size - 1
     result = np.zeros((sentences, columns.shape[0]))
@@ -71,7 +69,7 @@ def magnitudes(forests: Forests, columns: NDArray[Any]) -> Floats:
 
 
 @kernel
-def feature_ranges(forests: Forests, first: int, last: int, columns: NDArray[Any]) -> Floats:
+def feature_ranges(forests: Forests, first: int, last: int, columns: RealRows) -> Floats:
     """The largest minus the smallest sum over a derivation, per sentence from ``first`` to ``last`` and column.
 
     ``columns`` has the features of the edges of these sentences by column.

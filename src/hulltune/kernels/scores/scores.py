@@ -8,15 +8,14 @@ sums and differences are exact, their order does not matter, and nothing over- o
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.arrays import FloatRows, Floats, Int32s, Int64Rows, Int64s, RealRows, Reals
 from hulltune.kernels.forests.forest import Forests
 from hulltune.kernels.lists.features import ListFeatures
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.kernel import kernel, part
 from hulltune.kernels.scores.magnitudes import sum_bound
 from hulltune.kernels.simd.simd import LANES, add, load, multiply, multiply_add, scatter, splat, subtract
 
@@ -32,10 +31,10 @@ class SparseRows(NamedTuple):
 
     offsets: Int64s
     columns: Int32s
-    values: NDArray[Any]
+    values: Reals
 
 
-@kernel
+@part
 def normalised(values: Floats, out: Floats) -> int:
     """Write ``values`` divided by the power of two above the largest of them; returns its exponent."""
     top = 0.0
@@ -47,7 +46,7 @@ def normalised(values: Floats, out: Floats) -> int:
     return exponent
 
 
-@kernel
+@part
 def grid_weights(weights: Floats, magnitudes: Floats, exponent: int, scaled: Floats) -> tuple[int, float]:
     """Write ``weights`` in units of the grid into ``scaled``; returns how many bits they were shifted by, and a power
     of two that scores are still to be multiplied by (1 but for extreme features).
@@ -70,13 +69,13 @@ def grid_weights(weights: Floats, magnitudes: Floats, exponent: int, scaled: Flo
 
 @kernel
 def score_dense(
-    columns: NDArray[Any],
+    columns: RealRows,
     sentence_edges: Int64s,
     first: int,
     last: int,
-    weights: Floats,
-    magnitudes: Floats,
-    scores: Floats,
+    weights: FloatRows,
+    magnitudes: FloatRows,
+    scores: FloatRows,
 ) -> Int64s:
     """Write the grid scores of the edges of sentences ``first`` to ``last`` under each row of ``weights`` into
     ``scores`` (rows, edges of these sentences); returns the exponents (rows, sentences).
@@ -129,9 +128,9 @@ def score_sparse_lists(
     lists: ListFeatures,
     first: int,
     last: int,
-    weights: Floats,
-    scores: Floats,
-    exponents: Int64s,
+    weights: FloatRows,
+    scores: FloatRows,
+    exponents: Int64Rows,
 ) -> None:
     """Write the grid scores and exponents of the lists among sentences ``first`` to ``last``, whose features are sparse
     rows; forests are left as they are. Scores are those of ``score_dense`` to the bit: they differ by terms of 0.
@@ -177,7 +176,7 @@ def score_sparse_lists(
 
 @kernel
 def score_sparse(
-    forests: Forests, features: SparseRows, first: int, last: int, weights: Floats, scores: Floats
+    forests: Forests, features: SparseRows, first: int, last: int, weights: FloatRows, scores: FloatRows
 ) -> Int64s:
     """Write the grid scores of edges of forests with sparse features, as ``score_dense`` does for dense; returns the
     exponents. Lists are left out: see ``score_sparse_lists``.

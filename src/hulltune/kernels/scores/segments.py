@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
-from hulltune.kernels.load.jit import borrowing, kernel
+from hulltune.kernels.load.kernel import borrowing, part
 from hulltune.kernels.scores.exact import FAR, NEAR
 
 PLAIN = 900  # exponents up to which a product with a power of two is exact
@@ -50,13 +50,13 @@ class Segments(NamedTuple):
     places: Int64s
 
 
-@kernel
+@part
 def segments_room(size: int) -> Segments:
     """Room for so many segments."""
     return Segments(np.empty((size, 3)), np.empty(size, np.int64))
 
 
-@kernel
+@part
 def with_room(segments: Segments, size: int) -> Segments:
     """The segments, with room for at least ``size`` of them."""
     if size <= segments.places.size:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hulltune.kernels.load.jit import operation
+from hulltune.kernels.load.kernel import operation
 
 LANES = 16
 MASKS = 64

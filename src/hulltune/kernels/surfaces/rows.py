@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hulltune.arrays import Bools, Floats, Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.arrays import Bools, Floats, Int32s, Int64Rows, Int64s
+from hulltune.kernels.load.kernel import kernel
 from hulltune.kernels.surfaces.sweep import Segments
 
 MARKED = 16
@@ -70,7 +70,7 @@ def mark_without_row(outputs: Int32s, begins: Int64s, ends: Int64s, row_of: Int6
 
 
 @kernel
-def total_of_rows(outputs: Int64s, row_of: Int64s, other_rows: Int64s, table: Int64s) -> Int64s:
+def total_of_rows(outputs: Int64s, row_of: Int64s, other_rows: Int64s, table: Int64Rows) -> Int64s:
     """The sum of ``table[row_of[outputs[i]]]`` over all sentences i; ``other_rows[i]`` is the row if an output is −1.
 
     Rows are neither gathered nor kept: with a hundred thousand sentences that took longer than decoding.

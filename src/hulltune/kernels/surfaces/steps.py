@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int64s
-from hulltune.kernels.load.jit import borrowing, inlined, kernel
+from hulltune.arrays import FloatRows, Floats, Int64s
+from hulltune.kernels.load.kernel import borrowing, inlined, kernel
 from hulltune.kernels.surfaces.constants import (
     CLOSEST,
     FARTHEST,
@@ -178,7 +178,7 @@ def _penalty(row: Floats, angle: bool, eta: float) -> float:
 
 @kernel
 def choose_penalised(
-    intervals: Intervals, losses: Floats, current: float, scales: Floats, penalties: Floats, angle: bool
+    intervals: Intervals, losses: Floats, current: float, scales: Floats, penalties: FloatRows, angle: bool
 ) -> tuple[Floats, Floats]:
     """The step along each line to the smallest sum of loss and penalty, and that sum; 0 and the current one where none
     is smaller by LEAST_GAIN of the penalty at the start.

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels.load.jit import inlined, kernel
+from hulltune.arrays import FloatRows, Floats, Int32s, Int64s
+from hulltune.kernels.load.kernel import inlined, kernel, part
 from hulltune.kernels.simd.simd import (
     LANES,
     add_counts,
@@ -33,7 +33,7 @@ AHEAD = 12  # rows between fetching and using one
 MOST_MOVES = 16  # insertion moves per place beyond which a general sort takes over
 
 
-@kernel
+@part
 def by_place(places: Floats, ordered: Floats, order: Int64s, buckets: Int64s, of_place: Int32s) -> None:
     """Write ``places`` by increasing place into ``ordered``, and their numbers into ``order``: O(n) for the places of
     typical line searches.
@@ -76,7 +76,7 @@ def by_place(places: Floats, ordered: Floats, order: Int64s, buckets: Int64s, of
                 return
 
 
-@kernel
+@part
 def _by_sorting(places: Floats, ordered: Floats, order: Int64s) -> None:
     order[: places.size] = np.argsort(places)
     for i in range(places.size):
@@ -171,7 +171,7 @@ def _still_best(value: float, best: float) -> bool:
 
 @kernel
 def sweep(
-    segments: Segments, rows: OutputRows, bounds: Floats, scales: Floats, wanted: Wanted, points: Floats
+    segments: Segments, rows: OutputRows, bounds: FloatRows, scales: Floats, wanted: Wanted, points: FloatRows
 ) -> tuple[Int64s, Floats, Floats, Int64s, Floats, Int64s, Int64s]:
     """The wanted intervals of lines between their ``bounds``, as the fields of Intervals; their statistics, a row each;
     and the statistics at the ``points`` of each line, which increase. All outputs have a row. O(segments).
