@@ -58,6 +58,13 @@ def test_weights_without_a_start_are_no_result(tmp_path: Path, record: dict[str,
         TuneResult.load(tmp_path / "r.json")
 
 
+def test_a_description_of_weights_that_are_not_there_is_no_result(tmp_path: Path, record: dict[str, Any]) -> None:
+    ranges = {"tolerance": 0.001, "ranges": {"nobody": [0.0, 1.0]}}
+    (tmp_path / "r.json").write_text(json.dumps({**record, "sensitivity": ranges}))
+    with pytest.raises(InputError, match=r"r.json: not a result; it tells of 'nobody', which has no weight"):
+        TuneResult.load(tmp_path / "r.json")
+
+
 def test_a_field_of_another_version_is_named(tmp_path: Path, record: dict[str, Any]) -> None:
     (tmp_path / "r.json").write_text(json.dumps({**record, "luck": 5}))
     with pytest.raises(InputError, match="not a result of this version; got 'luck' in it"):

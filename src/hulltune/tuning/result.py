@@ -316,4 +316,7 @@ class TuneResult:
         found = load_record(path, FORMAT, "a result", TuneResult)
         if found.weights.keys() != found.start.keys():
             raise InputError(f"{path}: not a result; weights and start have other names")
+        described = {*found.without, *(found.sensitivity.ranges if found.sensitivity else ())}
+        if unknown := sorted(described - found.weights.keys()):
+            raise InputError(f"{path}: not a result; it tells of {unknown[0]!r}, which has no weight")
         return found
