@@ -161,7 +161,7 @@ def main() -> None:
     show(values)
     result = {
         "python": platform.python_version(),
-        "versions": {name: metadata.version(name) for name in ("numpy", "numba")},
+        "versions": {name: metadata.version(name) for name in ("numpy", "rapidfuzz")},
         "load of the machine": os.getloadavg(),
         "values": [
             {"part": part, "name": name, "unit": unit, **found} for (part, name, unit), found in values.items()

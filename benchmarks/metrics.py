@@ -307,7 +307,7 @@ def main() -> int:
     report = {
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "versions": {name: metadata.version(name) for name in ("numpy", "numba", "sacrebleu", "rapidfuzz", "jiwer")},
+        "versions": {name: metadata.version(name) for name in ("numpy", "sacrebleu", "rapidfuzz", "jiwer")},
         "rounds": options.rounds,
         "results": [asdict(result) | {"speedup": result.speedup} for result in results],
     }
