@@ -33,7 +33,7 @@ from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
 from hulltune.search.random_climb import Climb
-from hulltune.tuning import Run
+from hulltune.search.strategy import Setting
 from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.strategies import get_strategy
 
@@ -143,10 +143,9 @@ def trials(case: Case, points: Floats) -> tuple[float, float]:
 def default_tune(case: Case) -> tuple[float, float]:
     """The result of the default search over the free weights."""
     problem = case.problem()
-    run = Run(get_strategy(DEFAULT_SEARCH), case.constraints(), oracle=False, samples=1)
     before = time.process_time()
-    result = run.tune(problem)
-    return result.score, time.process_time() - before
+    found = get_strategy(DEFAULT_SEARCH).find(Setting.of(problem, case.constraints(), None), seed=1, threads=1)
+    return problem.metric.score_of(found.loss), time.process_time() - before
 
 
 def alternatives(selected: Sequence[Case], certified: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -198,7 +197,8 @@ def growth(*, quick: bool) -> list[dict[str, Any]]:
     most, limit = (300, 5.0) if quick else (1000, 60.0)
     lists = synthetic(most, 100, 8)
     whole = lists.problem(get_metric("bleu"))
-    tuned = Run(Climb(restarts=3), Constraints(), oracle=False, samples=1).tune(whole).weights
+    found = Climb(restarts=3).find(Setting.of(whole, Constraints(), None), seed=1, threads=1)
+    tuned = dict(zip(whole.feature_names, found.weights.tolist(), strict=True))
     sizes = [size for size in (100, 200, 300, 500, 700, 1000) if size <= most]
     pairs = [(size, 2) for size in sizes] + [(200, count) for count in (1, 2, 3, 4)]
     results = []

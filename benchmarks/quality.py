@@ -47,7 +47,7 @@ from hulltune.search.random_climb import Climb
 from hulltune.search.strategy import Setting
 from hulltune.search.whitening import Whitening
 from hulltune.tuning.inputs import as_dataset
-from hulltune.tuning.tune import Run
+from hulltune.tuning.regularising import Run
 
 Floats = NDArray[np.float64]
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
@@ -193,7 +193,7 @@ def regularised(strategy: Climbing, problem: Problem, seed: int) -> Curve:
     """A whole run of a strategy with regularise="auto"."""
     run = Run(strategy, Constraints(), seed=seed, regularise="auto")
     before = process_time()
-    found, _ = run.find(run.setting(problem, None), start=None)
+    found, _ = run.find(run.setting(problem, None))
     return [(process_time() - before, found.weights)]
 
 

@@ -44,7 +44,6 @@ from hulltune.search.random_climb import Climb
 from hulltune.search.steps import Policy, search_lines
 from hulltune.search.strategy import Setting, Strategy
 from hulltune.threads import ALONE
-from hulltune.tuning import Run
 from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.strategies import get_strategy
 
@@ -291,12 +290,11 @@ def _contenders(dev: Problem, heldout: Problem, seed: int, least_seconds: float)
 
     def run(name: str, strategy: Strategy) -> float:
         began = time.process_time()
-        tuned = Run(strategy, Constraints(), seed=seed).tune(dev)
+        found = strategy.find(Setting.of(dev, Constraints(), None), seed=seed, threads=1)
         seconds = time.process_time() - began
-        weights = np.array([tuned.weights[feature] for feature in dev.feature_names])
         result[name] = {
-            "dev": tuned.score, "heldout": heldout.score(weights), "trials": tuned.line_searches,
-            "seconds": seconds,
+            "dev": dev.metric.score_of(found.loss), "heldout": heldout.score(found.weights),
+            "trials": found.line_searches, "seconds": seconds,
         }  # fmt: skip
         return seconds
 

@@ -106,20 +106,8 @@ def test_an_interrupt_after_the_search_keeps_the_weights(
     monkeypatch.setattr(owner, name, work_and_interrupt)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        arguments = [
-            "tune",
-            "good",
-            "--ref",
-            "refs",
-            "--metric",
-            "wer",
-            "--out",
-            "w.json",
-            "--quiet",
-            "--restarts",
-            "0",
-        ]
-        assert main(arguments) == 130
+        arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet"]
+        assert main([*arguments, "--restarts", "0"]) == 130
     finally:
         signal.signal(signal.SIGINT, before)
     assert "the best so far is in w.json" in capsys.readouterr().err
@@ -132,15 +120,15 @@ def test_an_interrupt_between_replicates_keeps_the_first(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind = importlib.import_module("hulltune.tuning.tune").Run
-    tune_problem, seeds = kind.tune, []
+    find, seeds = kind.find, []
 
-    def tune_or_interrupt(run: Any, problem: Any, **others: Any) -> Any:
+    def find_or_interrupt(run: Any, *given: Any) -> Any:
         seeds.append(run.seed)
         if run.seed == 3:
             interrupt()
-        return tune_problem(run, problem, **others)
+        return find(run, *given)
 
-    monkeypatch.setattr(kind, "tune", tune_or_interrupt)
+    monkeypatch.setattr(kind, "find", find_or_interrupt)
     arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet", "--restarts", "0"]
     assert main([*arguments, "--replicates", "5"]) == 130
     assert seeds == [1, 2, 3]

@@ -44,7 +44,7 @@ from hulltune.search.constraints import Constraints
 from hulltune.search.directions import check_units, feature_units
 from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import ReferencesLike, as_references, as_weights
-from hulltune.tuning.regularising import checked_strength
+from hulltune.tuning.regularising import check_can_regularise
 from hulltune.tuning.strategies import get_strategy
 from hulltune.tuning.tune import Progress, tune
 from hulltune.wording import counted
@@ -84,7 +84,8 @@ def tune_loop(decoder: Decoder, references: ReferencesLike, looping: Looping) ->
     if looping.heldout is not None:
         unseen = _task("heldout_inputs", looping.heldout, looping.heldout_references, looping.heldout_inputs)
     strategy = get_strategy(looping.search)
-    regularise = checked_strength(looping.regularise, strategy)
+    if looping.regularise is not None:
+        check_can_regularise(strategy)
     constraints, reading = looping.constraints or Constraints(), looping.reading or Reading()
     metric = get_metric(looping.metric)
     if metric.reads:
@@ -100,7 +101,7 @@ def tune_loop(decoder: Decoder, references: ReferencesLike, looping: Looping) ->
         "search": repr(strategy),
         "constraints": repr(constraints),
         "reading": _meaning(reading),
-        **({} if regularise is None else {"regularise": regularise}),
+        **({} if looping.regularise is None else {"regularise": looping.regularise}),
         **(looping.settings or {}),
     }
     with ExitStack() as stack:
@@ -119,7 +120,7 @@ def tune_loop(decoder: Decoder, references: ReferencesLike, looping: Looping) ->
             least_gain=looping.least_gain,
             decodings=Decodings(run_folder, reading, jobs),
             constraints=constraints,
-            tuning={"search": strategy, "regularise": regularise, "threads": looping.threads},
+            tuning={"search": strategy, "regularise": looping.regularise, "threads": looping.threads},
             store=kept,
             seed=looping.seed,
             progress=looping.progress,

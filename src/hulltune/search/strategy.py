@@ -43,6 +43,8 @@ class Setting:
     """A penalty on weights that is added to all losses."""
     least_loss: float = -np.inf
     """A loss that no weights are below: a climb that reaches it ends, and with it the search."""
+    start: Start = None
+    """The start that was given, if one was; ``first`` follows from it."""
 
     @property
     def compared(self) -> Floats:
@@ -86,7 +88,7 @@ class Setting:
             own = np.array([model.get(name, 0.0) for name in problem.feature_names])
         first = _first_weights(problem, compiled, units, start)
         least = float(problem.metric.least_loss)
-        return Setting(problem, compiled, units, first, own, workers=workers, least_loss=least)
+        return Setting(problem, compiled, units, first, own, workers=workers, least_loss=least, start=start)
 
 
 def _first_weights(problem: Problem, constraints: CompiledConstraints, units: Floats, start: Start) -> Floats:

@@ -11,7 +11,7 @@ from hulltune.tuning.result import TuneResult
 from hulltune.tuning.sensitivity import Sensitivity
 from hulltune.tuning.strategies import STRATEGIES, get_strategy
 from hulltune.tuning.surfaces import MetricPlane, MetricSurface, metric_plane, metric_surface
-from hulltune.tuning.tune import Progress, Run, tune
+from hulltune.tuning.tune import Progress, tune
 
 __all__ = [
     "STRATEGIES",
@@ -27,7 +27,6 @@ __all__ = [
     "Pruning",
     "Reranked",
     "Reranker",
-    "Run",
     "Sensitivity",
     "TuneResult",
     "best_reachable",

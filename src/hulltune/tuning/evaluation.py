@@ -15,12 +15,12 @@ from hulltune.errors import InputError
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import ErrorCounts, error_counts
 from hulltune.search.problem import Problem, exact_sum
-from hulltune.search.strategy import Start
+from hulltune.search.strategy import Found, Setting
 from hulltune.threads import ALONE, Workers
 from hulltune.tuning.result import HeldOut, Interval
 
 if TYPE_CHECKING:
-    from hulltune.tuning.tune import Run
+    from hulltune.tuning.regularising import Run
 
 BLOCK = 1 << 20
 """The counts of sentences in the samples of one block. Each block has random numbers of its own, so threads may share
@@ -131,35 +131,36 @@ def without_each_feature(
 # Sentences that were not tuned on: held-out data, or folds.
 
 
-def held_out(problem: Problem, weights: Floats, start: Floats, compared: Floats, *, samples: int, seed: int) -> HeldOut:
-    """The scores of weights on held-out sentences, of the start weights, and of the baseline (see Problem.baseline)."""
-    baseline, tuned = problem.baseline(compared).statistics, problem.picks(weights).statistics
-    started = None if problem.metric.waits else problem.picks(start).statistics
-    return _compared(problem.metric, baseline, started, tuned, "file", samples, seed)
+def held_out(problem: Problem, found: Found, compared: Floats, seed: int) -> HeldOut:
+    """The scores of the weights found on held-out sentences, of the start weights, and of the baseline (see
+    Problem.baseline).
+    """
+    baseline, tuned = problem.baseline(compared).statistics, problem.picks(found.weights).statistics
+    started = None if problem.metric.waits else problem.picks(found.start).statistics
+    return _on_unseen("file", problem.metric, baseline, started, tuned, seed)
 
 
-def cross_validate(run: Run, problem: Problem, folds: int, *, start: Start = None, model: Any = None) -> HeldOut:
+def cross_validate(run: Run, setting: Setting, folds: int) -> HeldOut:
     """Scores of every sentence with weights tuned on the other folds, and with those that this tuning started from.
     The seed draws the folds at random.
 
     The fold of a sentence follows from its content, not from its place in the data.
     """
-    sentences = len(problem.corpus)
-    check_folds(folds, sentences)
+    problem = setting.problem
     fold_of = folds_of(problem, folds, run.seed)
-    baseline = problem.baseline(run.setting(problem, start, model).compared).statistics
+    baseline = problem.baseline(setting.compared).statistics
     tuned = baseline.copy()
     started = None if problem.metric.waits else baseline.copy()
     for fold in range(folds):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-        found, _ = run.find(run.setting(problem.subset(inside), start), start=start)
+        found, _ = run.find(run.setting(problem.subset(inside), setting.start))
         if found.interrupted:  # a part of the folds is no estimate
             raise KeyboardInterrupt
         unseen = problem.subset(outside)
         tuned[outside] = unseen.picks(found.weights).statistics
         if started is not None:
             started[outside] = unseen.picks(found.start).statistics
-    return _compared(problem.metric, baseline, started, tuned, "folds", run.samples, run.seed)
+    return _on_unseen("folds", problem.metric, baseline, started, tuned, run.seed)
 
 
 def folds_of(problem: Problem, folds: int, seed: int) -> Int64s:
@@ -198,25 +199,17 @@ def check_folds(folds: int, sentences: int) -> None:
         raise InputError(f"folds: expected 2 to {sentences} (one sentence a fold), got {folds}")
 
 
-def _compared(
-    metric: Metric,
-    baseline: NDArray[Any],
-    started: NDArray[Any] | None,
-    tuned: NDArray[Any],
-    how: str,
-    samples: int,
-    seed: int,
+def _on_unseen(
+    how: str, metric: Metric, baseline: NDArray[Any], started: NDArray[Any] | None, tuned: NDArray[Any], seed: int
 ) -> HeldOut:
     return HeldOut(
         how=how,
         sentences=len(baseline),
         baseline=float(metric.score(exact_sum(baseline))),
         score=float(metric.score(exact_sum(tuned))),
-        gain=paired_bootstrap(metric, baseline, tuned, samples=samples, seed=seed),
+        gain=paired_bootstrap(metric, baseline, tuned, seed=seed),
         start=None if started is None else float(metric.score(exact_sum(started))),
-        gain_over_start=None
-        if started is None
-        else paired_bootstrap(metric, started, tuned, samples=samples, seed=seed),
+        gain_over_start=None if started is None else paired_bootstrap(metric, started, tuned, seed=seed),
         counts=counts_by_name(metric, baseline=baseline, start=started, tuned=tuned),
     )
 
