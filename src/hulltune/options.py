@@ -13,7 +13,7 @@ import inspect
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -38,6 +38,8 @@ DATA, WEIGHTS, SEARCH, ANSWER = "data", "weights", "search", "answer"
 """The groups of options in the help of most commands."""
 GENERAL = None
 """The last group, which every command has."""
+REQUIRED: Any = MISSING
+"""The default of an option that has none."""
 AUTO = "auto"
 """The word for a strength of regularisation that is found by cross-validation."""
 
@@ -66,7 +68,7 @@ Value = TypeVar("Value")
 
 
 def option(default: Value, help: str, flag: str = "", group: str | None = ANSWER, **more: Any) -> Value:  # noqa: A002
-    """A field of a dataclass of options. Type checkers take it for its default."""
+    """A field of a dataclass of options, required if its default is REQUIRED. Type checkers take it for its default."""
     made: Any = field(default=default, metadata={"option": Option(help, flag, group, **more)})
     return made  # type: ignore[no-any-return]
 

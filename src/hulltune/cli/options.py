@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -61,11 +61,14 @@ FILES = ("FILE", "FOLDER", "LISTS")
 RESULT_SUFFIXES = {".json": "result", ".ini": "moses", ".txt": "lines"}
 """The suffixes of files for a result, and the formats that they stand for: all of it, or its weights."""
 REPEATED = " Can be repeated."
+REFERENCES = "The references, one sentence per line; several files if sentences have several references."
+PICKING = "The weights: a result of tune, JSON, a Moses ini file, or lines 'name value'."
+"""The help of the options that most commands have."""
 _SPELLED = re.compile(r"(?:(-\w), )?(--[\w-]+)(?: (.+))?")
 _SETTINGS: dict[str, dict[str, Any]] = {
-    "add": {"nargs": 2, "multiple": True, "type": (FILE, str)},
+    "add": {"multiple": True, "type": (FILE, str)},
     "also": {"type": MetricsType(), "multiple": True, "callback": joined},
-    "heldout": {"multiple": True},
+    "ends": {"type": NAMES},
     "ids": {"type": NameOrFile(*IDS)},
     "metric": {"type": METRIC},
     "missing": {"type": Zero()},
@@ -92,6 +95,8 @@ def option(group: str | None, spelled: str, help_text: str, *, name: str | None 
         settings.setdefault("type", FILE)
     if settings.get("multiple") and not help_text.endswith("]"):
         help_text += REPEATED
+    if metavar is not None and " " in metavar:
+        settings["nargs"] = len(metavar.split())
     names = [part for part in (short, long, name) if part is not None]
     return click.option(*names, panel=group, metavar=metavar, help=help_text, **settings)
 
@@ -102,10 +107,17 @@ def argument(group: str, name: str, metavar: str, help_text: str, **settings: An
 
 
 def field_option(kind: type, name: str, **changes: Any) -> Decorator:
-    """The option of a field of Reading, Tuning or Looping; ``changes`` are what differs for a command."""
+    """The option of a field of a dataclass, such as Reading or Tuning; ``changes`` are what differs for a command.
+
+    A field without a default is required, and one that is a tuple of texts can be repeated.
+    """
     field = next(each for each in fields(kind) if each.name == name)
     told = field.metadata["option"]
     settings = {"default": field.default, **_SETTINGS.get(name, {}), **changes}
+    if settings["default"] is MISSING:
+        settings["default"], settings["required"] = None, True
+    if field.type == "tuple[str, ...]":
+        settings["multiple"] = True
     help_text, group = settings.pop("help_text", told.help), settings.pop("group", told.group)
     if told.unless and settings["default"] in (None, ()):
         help_text = f"{help_text} [default: {told.unless}]"
@@ -148,6 +160,11 @@ def gathered(argument: str, make: Callable[..., Any], options: Mapping[str, Deco
     return decorate
 
 
+def options_of(argument: str, kind: type) -> Decorator:
+    """The options of all fields of a dataclass, which is made of their values: one ``argument`` of the command."""
+    return gathered(argument, kind, field_options(kind, *(each.name for each in fields(kind))))
+
+
 # Data.
 
 
@@ -171,7 +188,11 @@ def data_options(metavar: str = "LISTS…", *, judged: bool = False) -> Decorato
     """The lists or forests: the argument ``data``. With ``judged``, it has references and a metric, too."""
     files = "Lists or forests: files, folders, or patterns such as 'dev/*.gz'."
     lists = argument(DATA, "lists", metavar, files, nargs=-1, required=True, type=FILE)
-    scored = {"ref": reference_option(DATA), "metric": field_option(Tuning, "metric")} if judged else {}
+    scored = (
+        {"ref": option(DATA, "-r, --ref FILE", REFERENCES, multiple=True), "metric": field_option(Tuning, "metric")}
+        if judged
+        else {}
+    )
     names = [each.name for each in fields(Reading) if each.metadata["option"].flag]
 
     def make(lists: tuple[str, ...], ref: tuple[str, ...] = (), metric: Metric | None = None, **reading: Any) -> Data:
@@ -185,12 +206,6 @@ def reading_options(group: str) -> Decorator:
     names = ("format", "missing", "ids", "negate", "drop", "symbols")
     own = field_options(Reading, *names, group=group)
     return gathered("reading", Reading, {**own, "threads": field_option(Reading, "threads")})
-
-
-def reference_option(group: str, **settings: Any) -> Decorator:
-    """The references: the argument ``ref``."""
-    help_text = "The references, one sentence per line; several files if sentences have several references."
-    return option(group, "-r, --ref FILE", help_text, multiple=True, **settings)
 
 
 # Weights and their search.
@@ -309,12 +324,7 @@ def strategy_of(
     return get_strategy(search, **given, **proof)
 
 
-def weights_option(
-    group: str = WEIGHTS,
-    help_text: str = "The weights: a result of tune, JSON, a Moses ini file, or lines 'name value'.",
-    *,
-    required: bool = True,
-) -> Decorator:
+def weights_option(group: str = WEIGHTS, help_text: str = PICKING, *, required: bool = True) -> Decorator:
     """The weights to use: the argument ``weights``."""
     return option(group, "-w, --weights FILE", help_text, required=required)
 

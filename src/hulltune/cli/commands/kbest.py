@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hulltune import options
 from hulltune.cli.command import DONE, command, note
 from hulltune.cli.files import read, weights_for, write_lines
-from hulltune.cli.options import Answer, Data, answer_options, data_options, gathered, option, weights_option
-from hulltune.cli.values import COUNT, DERIVATIONS, Number, OneOf
+from hulltune.cli.options import Answer, Data, answer_options, data_options, option, options_of, weights_option
+from hulltune.cli.values import DERIVATIONS, OneOf
 from hulltune.errors import InputError
-from hulltune.names import RANKED_FORMATS
+from hulltune.names import MOST_BEST, RANKED_FORMATS
 from hulltune.options import ANSWER
 from hulltune.wording import counted, listed
 
@@ -20,13 +21,27 @@ WHICH = "which derivations"
 BEST = 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Drawn:
     """How many random derivations are drawn, and how."""
 
-    sample: int | None
-    temperature: float | None
-    seed: int | None
+    sample: int | None = options.option(
+        None,
+        "Write N random derivations instead, drawn in proportion to exp(score / T).",
+        "--sample N",
+        WHICH,
+        least=1,
+        most=MOST_BEST,
+    )
+    temperature: float | None = options.option(
+        None,
+        "The T of --sample. A larger T gives worse derivations a better chance.",
+        "--temperature T",
+        WHICH,
+        unless="1",
+        least=0,
+    )
+    seed: int | None = options.option(None, "The seed of --sample.", "-s, --seed N", WHICH, unless="1", least=0)
 
 
 @command(group="work with lists and forests", examples=EXAMPLES)
@@ -34,25 +49,7 @@ class Drawn:
 @weights_option(WHICH)
 @option(WHICH, "-k, --k K", f"Write the K best derivations of each sentence. [default: {BEST}]", type=DERIVATIONS)
 @option(WHICH, "--distinct", "Write each output only once, with its best derivation.")
-@gathered(
-    "drawn",
-    Drawn,
-    {
-        "sample": option(
-            WHICH,
-            "--sample N",
-            "Write N random derivations instead, drawn in proportion to exp(score / T).",
-            type=DERIVATIONS,
-        ),
-        "temperature": option(
-            WHICH,
-            "--temperature T",
-            "The T of --sample. A larger T gives worse derivations a better chance. [default: 1]",
-            type=Number(),
-        ),
-        "seed": option(WHICH, "-s, --seed N", "The seed of --sample. [default: 1]", type=COUNT),
-    },
-)
+@options_of("drawn", Drawn)
 @option(
     ANSWER,
     "--as FORMAT",

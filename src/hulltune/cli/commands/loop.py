@@ -10,32 +10,31 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hulltune import options
 from hulltune.cli.command import DONE, FAILED, INTERRUPTED, command, note
 from hulltune.cli.files import give_result, read_references
 from hulltune.cli.options import (
+    REFERENCES,
     Answer,
     constraint_options,
     field_option,
     field_options,
     gathered,
-    option,
+    options_of,
     reading_options,
-    reference_option,
     result_options,
     search_options,
-    weights_option,
 )
 from hulltune.cli.progress import shown_loop
-from hulltune.cli.values import DERIVATIONS, Number, OneOf, WholeNumber
 from hulltune.errors import InputError
 from hulltune.interrupts import uninterrupted
-from hulltune.names import MOST_RUNS, MOST_THREADS, WEIGHT_FORMATS
-from hulltune.options import ANSWER, WEIGHTS, Looping, Reading
+from hulltune.names import MOST_BEST, MOST_RUNS, MOST_THREADS, WEIGHT_FORMATS
+from hulltune.options import REQUIRED, WEIGHTS, Looping, Reading, options_in
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
     from hulltune.data.dataset import References
-    from hulltune.loop import CommandDecoder, Jobs, LoopProgress, LoopResult, WeightsFormat
+    from hulltune.loop import CommandDecoder, LoopProgress, LoopResult, WeightsFormat
     from hulltune.search.constraints import Constraints
     from hulltune.search.strategy import Strategy
 
@@ -46,21 +45,64 @@ hulltune loop --decoder 'decode {weights}' --input dev.de --ref dev.en --weights
 DECODER = "decoder"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Decoding:
     """What is decoded, and the command that decodes."""
 
-    source: str
-    ref: tuple[str, ...]
-    decoder: str
-    shell: bool
-    timeout: float | None
-    nbest: int
-    weights: str
-    weights_format: str
-    weights_template: str | None
-    heldout: str | None
-    heldout_ref: tuple[str, ...]
+    source: str = options.option(
+        REQUIRED, "The sentences to decode, one per line, or whatever the decoder reads.", "-i, --input FILE", DECODER
+    )
+    ref: tuple[str, ...] = options.option(REQUIRED, REFERENCES, "-r, --ref FILE", DECODER)
+    decoder: str = options.option(
+        REQUIRED,
+        "The command that decodes. {weights} in it stands for the file of weights; {input}, {output}, {nbest}, "
+        "{iteration} and {job} can be used, too.",
+        "--decoder COMMAND",
+        DECODER,
+    )
+    shell: bool = options.option(False, "Run the command in a shell, which allows pipes.", "--shell", DECODER)
+    timeout: float | None = options.option(
+        None, "Stop the command if it runs longer than S seconds.", "--timeout S", DECODER, least=0
+    )
+    nbest: int = options.option(
+        100,
+        "The number of outputs for each sentence: {nbest} in the command.",
+        "-n, --nbest K",
+        DECODER,
+        least=1,
+        most=MOST_BEST,
+    )
+    weights: str = options.option(REQUIRED, "The weights to start with.", "-w, --weights FILE", WEIGHTS)
+    weights_format: str = options.option(
+        "json",
+        f"The format of the file of weights: {', '.join(WEIGHT_FORMATS[:-1])} or {WEIGHT_FORMATS[-1]}.",
+        "--weights-format NAME",
+        WEIGHTS,
+        among=WEIGHT_FORMATS,
+        noun="format of weights",
+    )
+    weights_template: str | None = options.option(
+        None,
+        "Write the weights into a copy of this file, in which {lm} stands for the weight of lm.",
+        "--weights-template FILE",
+        WEIGHTS,
+    )
+    heldout: str | None = options.option(
+        None, "Sentences to decode with the first and the best weights, but not to tune on.", "--heldout FILE"
+    )
+    heldout_ref: tuple[str, ...] = options.option((), "The references of --heldout.", "--heldout-ref FILE")
+    jobs: int = options.option(1, options_in(Looping)["jobs"].help, "--jobs N", DECODER, least=1, most=MOST_THREADS)
+    pieces: int | None = options.option(
+        None,
+        "The number of pieces, each of which starts the decoder once.",
+        "--pieces P",
+        DECODER,
+        unless="as many as jobs",
+        least=1,
+    )
+    retries: int = options.option(
+        0, "Decode a piece that failed up to R more times.", "--retries R", DECODER, least=0, most=MOST_RUNS
+    )
 
     @cached_property
     def format(self) -> WeightsFormat:
@@ -85,80 +127,8 @@ class Decoding:
         )
 
 
-def _jobs(jobs: int, pieces: int | None, retries: int) -> Jobs:
-    from hulltune.loop import Jobs
-
-    return Jobs(jobs, pieces, retries)
-
-
 @command(group="tune weights", examples=EXAMPLES)
-@gathered(
-    "decoding",
-    Decoding,
-    {
-        "source": option(
-            DECODER,
-            "-i, --input FILE",
-            "The sentences to decode, one per line, or whatever the decoder reads.",
-            name="source",
-            required=True,
-        ),
-        "ref": reference_option(DECODER, required=True),
-        "decoder": option(
-            DECODER,
-            "--decoder COMMAND",
-            "The command that decodes. {weights} in it stands for the file of weights; {input}, {output}, {nbest}, "
-            "{iteration} and {job} can be used, too.",
-            required=True,
-        ),
-        "shell": option(DECODER, "--shell", "Run the command in a shell, which allows pipes."),
-        "timeout": option(DECODER, "--timeout S", "Stop the command if it runs longer than S seconds.", type=Number()),
-        "nbest": option(
-            DECODER,
-            "-n, --nbest K",
-            "The number of outputs for each sentence: {nbest} in the command.",
-            type=DERIVATIONS,
-            default=100,
-        ),
-        "weights": weights_option(help_text="The weights to start with."),
-        "weights_format": option(
-            WEIGHTS,
-            "--weights-format NAME",
-            f"The format of the file of weights: {', '.join(WEIGHT_FORMATS[:-1])} or {WEIGHT_FORMATS[-1]}.",
-            type=OneOf("format of weights", WEIGHT_FORMATS),
-            default="json",
-        ),
-        "weights_template": option(
-            WEIGHTS,
-            "--weights-template FILE",
-            "Write the weights into a copy of this file, in which {lm} stands for the weight of lm.",
-        ),
-        "heldout": option(
-            ANSWER, "--heldout FILE", "Sentences to decode with the first and the best weights, but not to tune on."
-        ),
-        "heldout_ref": option(ANSWER, "--heldout-ref FILE", "The references of --heldout.", multiple=True),
-    },
-)
-@gathered(
-    "jobs",
-    _jobs,
-    {
-        "jobs": field_option(Looping, "jobs", group=DECODER, type=WholeNumber(1, MOST_THREADS)),
-        "pieces": option(
-            DECODER,
-            "--pieces P",
-            "The number of pieces, each of which starts the decoder once. [default: as many as jobs]",
-            type=WholeNumber(1),
-        ),
-        "retries": option(
-            DECODER,
-            "--retries R",
-            "Decode a piece that failed up to R more times.",
-            type=WholeNumber(0, MOST_RUNS),
-            default=0,
-        ),
-    },
-)
+@options_of("decoding", Decoding)
 @reading_options(DECODER)
 @constraint_options
 @search_options()
@@ -174,7 +144,6 @@ def _jobs(jobs: int, pieces: int | None, retries: int) -> Jobs:
 @result_options()
 def loop(
     decoding: Decoding,
-    jobs: Jobs,
     reading: Reading,
     constraints: Constraints,
     search: Strategy,
@@ -191,7 +160,7 @@ def loop(
     _check_lines("--input", decoding.source, "--ref", references)
     if decoding.heldout:
         _check_lines("--heldout", decoding.heldout, "--heldout-ref", unseen_references)
-    from hulltune.loop import DecoderError, tune_loop
+    from hulltune.loop import DecoderError, Jobs, tune_loop
 
     worked = False
     try:
@@ -209,7 +178,7 @@ def loop(
                 start=decoding.weights,
                 heldout=None if decoding.heldout is None else decoding.of(decoding.heldout),
                 heldout_references=unseen_references,
-                jobs=jobs,
+                jobs=Jobs(decoding.jobs, decoding.pieces, decoding.retries),
                 reading=reading,
                 settings={"input": _digest(decoding.source)},
                 progress=progress,

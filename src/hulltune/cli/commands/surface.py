@@ -10,21 +10,11 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hulltune import options
 from hulltune.cli.command import DONE, command
 from hulltune.cli.files import read_scored, weight_vector, write_lines
-from hulltune.cli.options import (
-    Answer,
-    Data,
-    answer_options,
-    data_options,
-    gathered,
-    not_together,
-    option,
-    weights_option,
-)
-from hulltune.cli.values import NAMES, Number
+from hulltune.cli.options import PICKING, Answer, Data, answer_options, data_options, not_together, options_of
 from hulltune.errors import InputError
-from hulltune.options import ANSWER
 from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
@@ -41,52 +31,41 @@ SUFFIXES = (".png", ".svg", ".pdf", ".csv")
 WHERE = "where to go"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Way:
     """The weights, where they go, and which part of it is drawn."""
 
-    weights: str
-    feature: str | None
-    to: str | None
-    plane: tuple[str, str] | None
-    sensitivity: bool
-    tolerance: float | None
-    ends: list[str] | None
-    grid: str | None
+    weights: str = options.option(options.REQUIRED, PICKING, "-w, --weights FILE", WHERE)
+    feature: str | None = options.option(
+        None,
+        "Change the weight of this feature. Give one of --feature, --to, --plane, --sensitivity.",
+        "--feature NAME",
+        WHERE,
+    )
+    to: str | None = options.option(
+        None, "Go on a line from --weights to the weights in this file.", "--to FILE", WHERE
+    )
+    plane: tuple[str, str] | None = options.option(
+        None, "Change the weights of two features freely, and find the best ones.", "--plane NAME NAME", WHERE
+    )
+    sensitivity: bool = options.option(
+        False,
+        "For each weight, the range in which the metric is at most --tolerance worse than now.",
+        "--sensitivity",
+        WHERE,
+    )
+    tolerance: float | None = options.option(
+        None, "The tolerance of --sensitivity.", "--tolerance X", WHERE, unless="0.1 %", least=0
+    )
+    ends: list[str] | None = options.option(
+        None, "The part to draw; for a plane LEFT,RIGHT,BOTTOM,TOP.", "--range LOW,HIGH", unless="around the best"
+    )
+    grid: str | None = options.option(None, "Compare with a grid of points on the plane, such as 6x6.", "--grid NxM")
 
 
 @command(group="use weights", examples=EXAMPLES)
 @data_options(judged=True)
-@gathered(
-    "way",
-    Way,
-    {
-        "weights": weights_option(WHERE),
-        "feature": option(
-            WHERE,
-            "--feature NAME",
-            "Change the weight of this feature. Give one of --feature, --to, --plane, --sensitivity.",
-        ),
-        "to": option(WHERE, "--to FILE", "Go on a line from --weights to the weights in this file."),
-        "plane": option(
-            WHERE, "--plane NAME NAME", "Change the weights of two features freely, and find the best ones.", nargs=2
-        ),
-        "sensitivity": option(
-            WHERE,
-            "--sensitivity",
-            "For each weight, the range in which the metric is at most --tolerance worse than now.",
-        ),
-        "tolerance": option(WHERE, "--tolerance X", "The tolerance of --sensitivity. [default: 0.1 %]", type=Number(0)),
-        "ends": option(
-            ANSWER,
-            "--range LOW,HIGH",
-            "The part to draw; for a plane LEFT,RIGHT,BOTTOM,TOP. [default: around the best]",
-            name="ends",
-            type=NAMES,
-        ),
-        "grid": option(ANSWER, "--grid NxM", "Compare with a grid of points on the plane, such as 6x6."),
-    },
-)
+@options_of("way", Way)
 @answer_options(
     "The file to write: .png, .svg, .pdf or .csv. [default: CSV on standard output]",
     *SUFFIXES,

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from hulltune import options
 from hulltune.cli.command import DONE, INTERRUPTED, command, command_line, note
 from hulltune.cli.files import (
     ANSWERS,
@@ -27,6 +28,7 @@ from hulltune.cli.options import (
     field_options,
     gathered,
     option,
+    options_of,
     result_options,
     search_options,
 )
@@ -34,7 +36,7 @@ from hulltune.cli.progress import shown_progress
 from hulltune.cli.values import Written
 from hulltune.errors import InputError
 from hulltune.interrupts import uninterrupted
-from hulltune.options import ANSWER, Tuning
+from hulltune.options import ANSWER, Tuning, options_in
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
@@ -50,13 +52,15 @@ PASSED_ON = ("seed", "regularise", "folds", "replicates", "also", "oracle", "tol
 """The fields of Tuning that go from the command line to ``tune`` as they are."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HeldOut:
     """Data that are scored but not tuned on, with their references and further scores."""
 
-    heldout: tuple[str, ...]
-    heldout_ref: tuple[str, ...]
-    heldout_add: tuple[str, ...]
+    heldout: tuple[str, ...] = options.option((), options_in(Tuning)["heldout"].help, "--heldout LISTS")
+    heldout_ref: tuple[str, ...] = options.option((), "The references of --heldout.", "--heldout-ref FILE")
+    heldout_add: tuple[str, ...] = options.option(
+        (), "Further scores for --heldout, one file for each --add.", "--heldout-add FILE"
+    )
 
 
 @command(group="tune weights", examples=EXAMPLES)
@@ -65,17 +69,7 @@ class HeldOut:
 @constraint_options
 @search_options(certified=True)
 @gathered("tuning", dict, field_options(Tuning, *PASSED_ON))
-@gathered(
-    "unseen",
-    HeldOut,
-    {
-        "heldout": field_option(Tuning, "heldout"),
-        "heldout_ref": option(ANSWER, "--heldout-ref FILE", "The references of --heldout.", multiple=True),
-        "heldout_add": option(
-            ANSWER, "--heldout-add FILE", "Further scores for --heldout, one file for each --add.", multiple=True
-        ),
-    },
-)
+@options_of("unseen", HeldOut)
 @option(
     ANSWER,
     "--report FILE",
