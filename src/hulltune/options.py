@@ -319,7 +319,7 @@ class Reading:
         object.__setattr__(self, "dtype", getattr(self.dtype, "__name__", None) or str(self.dtype))
         check(self)
         if self.missing is not None and self.missing != 0:
-            raise InputError(f"missing: got {self.missing!r}; expected None (a missing feature is an error) or 0")
+            raise InputError(f"missing: got {self.missing!r}; expected 0, or nothing (a missing feature is an error)")
         if self.ids not in IDS and not os.path.isfile(self.ids):
             raise unknown_name("way to count sentences (ids), and no file:", os.fspath(self.ids), IDS)
         if self.symbols is not None and not os.path.exists(self.symbols):

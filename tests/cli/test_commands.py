@@ -205,7 +205,7 @@ def test_info(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert "1 duplicate " in out
     assert "omitted 1 time, taken as 0" in out
-    assert "first choice 1.0000, oracle 0.5000  wer|" in out
+    assert "first choice 1.0000, oracle 0.5000 (exact, all candidates)  wer|" in out
     code, out, _ = run(capsys, "info", "x.moses")
     assert code == 0
     assert "oracle" not in out

@@ -90,7 +90,7 @@ def test_lists_have_k_best_too(data: Path, capsys: pytest.CaptureFixture[str]) -
         (["--temperature", "2"], "--temperature: only for random derivations; give --sample"),
         (["--seed", "2"], "--seed: only for random derivations; give --sample"),
         (["--k", "0"], "--k: got '0'; expected a whole number of at least 1"),
-        (["--sample", "3", "--temperature", "-1"], "temperature: expected a number above 0"),
+        (["--sample", "3", "--temperature", "0"], "temperature: expected a number above 0"),
         (["--as", "text"], "--as text: only for one derivation"),
         (["--as", "mosses"], "moses"),
     ],

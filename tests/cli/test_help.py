@@ -246,17 +246,17 @@ def test_the_installed_script_calls_the_command() -> None:
 
 
 def test_values_of_options() -> None:
-    assert values.NamedNumber().convert("a=b=-1.5", None, None) == ("a=b", -1.5)
-    assert values.NamedSign().convert("lm=-", None, None) == ("lm", "-")
+    assert values.Named("NUMBER").convert("a=b=-1.5", None, None) == ("a=b", -1.5)
+    assert values.Named("SIGN").convert("lm=-", None, None) == ("lm", "-")
     assert values.NAMES.convert(" a, b,,", None, None) == ["a", "b"]
     assert values.Costs().convert("all", None, None) is True
     assert values.Costs().convert("none", None, None) is False
     assert values.Costs().convert("lm,tm", None, None) == ["lm", "tm"]
     for wrong in ("lm", "=1", "lm=x", "lm=nan"):
         with pytest.raises(click.BadParameter, match="expected NAME=NUMBER"):
-            values.NamedNumber().convert(wrong, None, None)
-    with pytest.raises(click.BadParameter, match=r"expected NAME=\+ or NAME=-"):
-        values.NamedSign().convert("lm=*", None, None)
+            values.Named("NUMBER").convert(wrong, None, None)
+    with pytest.raises(click.BadParameter, match="expected NAME=SIGN"):
+        values.Named("SIGN").convert("lm", None, None)
     with pytest.raises(click.BadParameter, match="expected a whole number of at least 1"):
         values.RUNS.convert("0", None, None)
     for wrong in ("-1", "inf", "x"):

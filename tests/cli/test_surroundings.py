@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import stat
 import subprocess
 import sys
@@ -41,55 +40,19 @@ def run(command: str, how: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=300)
 
 
-def files_in(folder: Path) -> dict[str, bytes]:
-    """The files of a folder that do not tell times."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.suffix != ".json"}
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_does_without_its_streams(
-    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Python has None for a stream that is closed."""
-    arguments = shlex.split(COMMANDS[name])
-    assert main(arguments) == 0
-    whole, written = capsys.readouterr().out, files_in(folder)
-    shutil.rmtree("run", ignore_errors=True)
-    for closed in (["stderr"], ["stdout"], ["stdout", "stderr"]):
-        for path in folder.glob("out*"):
-            path.unlink()
-        with monkeypatch.context() as changes:
-            for stream in closed:
-                changes.setattr(sys, stream, None)
-            assert main(arguments) == 0, closed
-            assert [getattr(sys, stream) for stream in closed] == [None] * len(closed)
-        shutil.rmtree("run", ignore_errors=True)
-        assert files_in(folder) == written
-        if closed == ["stderr"]:
-            assert without_times(capsys.readouterr().out) == without_times(whole)
-
-
-def without_times(text: str) -> str:
-    """The text without the lines that tell seconds."""
-    return "\n".join(line for line in text.splitlines() if " s" not in line)
-
-
 @pytest.mark.parametrize("how", ["2>&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_are_taken_for_dev_null(folder: Path, how: str) -> None:
-    done = run(COMMANDS["tune"], how)
-    assert (done.returncode, "tuned" in done.stdout) == (0, how == "2>&-")
+@pytest.mark.parametrize("name", ["tune", "loop", "help"])
+def test_closed_streams_are_taken_for_dev_null(folder: Path, name: str, how: str) -> None:
+    done = run(COMMANDS[name], how)
+    assert (done.returncode, len(done.stdout) > 100) == (0, how == "2>&-")
     assert "Traceback" not in done.stderr
-    assert Path("out.json").exists()
+    assert Path("out.json").exists() == (name != "help")
 
 
 @pytest.mark.parametrize("command", ["tune nofile", "nonsense", "tune good --ref refs -m wer --out nowhere/w.json"])
-def test_an_error_never_goes_to_standard_output(
-    folder: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with monkeypatch.context() as changes:
-        changes.setattr(sys, "stderr", None)
-        assert main(shlex.split(command)) == 2
-    assert capsys.readouterr().out == ""
+def test_an_error_never_goes_to_standard_output(folder: Path, command: str) -> None:
+    done = run(command, "2>&-")
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 def test_no_file_takes_the_number_of_a_closed_stream(folder: Path) -> None:

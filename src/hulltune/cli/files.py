@@ -7,7 +7,8 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,49 +149,39 @@ def refuse_overwriting(inputs: Iterable[tuple[str, str]], outputs: Iterable[tupl
     Both have the name of the option and that of the file. Folders hold their files, and patterns stand for those that
     match. Pipes, terminals and devices are no files that could be lost.
     """
-    places: dict[str, str] = {}
-    known: dict[tuple[int, int], tuple[str, str]] = {}
     written = list(outputs)
-    if any(os.path.exists(path) for _, path in written):
-        known = {key: (option, path) for option, given in inputs for key, path in _files(given)}
+    exists = any(os.path.exists(path) for _, path in written)
+    read = {file: (option, given) for option, given in inputs for file in _files(given)} if exists else {}
+    places: dict[str, str] = {}
     for option, path in written:
         place = os.path.realpath(path)
         if place in places and path != "-" and not _is_special(path):
             raise InputError(f"{option}: {path} is written by {places[place]}, too; give each a file of its own")
         places[place] = option
-        for key, _ in _files(path):
-            if key in known:
-                other, name = known[key]
-                alias = "" if name == path else f" ({name})"
-                raise InputError(
-                    f"{option}: {path} is what {other} reads{alias}, and would be overwritten; name another file"
-                )
+        for file in read.keys() & _files(path):
+            other, name = read[file]
+            alias = "" if name == path else f" ({name})"
+            raise InputError(
+                f"{option}: {path} is what {other} reads{alias}, and would be overwritten; name another file"
+            )
 
 
 def _is_special(path: str) -> bool:
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
-def _files(path: str) -> Iterator[tuple[tuple[int, int], str]]:
-    """The files that a name stands for: what tells each of them, whatever its name is, and a name."""
-    if path == "-":
-        paths = ["/dev/stdin"]
-    elif glob.has_magic(path) and not os.path.exists(path):
-        paths = [*glob.glob(path)]
-    else:
-        paths = [path]
-    for each in paths:
-        try:
-            found = os.stat(each)
-        except OSError:  # whoever reads it says so
-            continue
-        if stat.S_ISREG(found.st_mode):
-            yield (found.st_dev, found.st_ino), path
-        elif stat.S_ISDIR(found.st_mode):
-            for folder, _, names in os.walk(each):
-                for file in (os.path.join(folder, name) for name in names):
-                    if os.path.isfile(file):
-                        yield (os.stat(file).st_dev, os.stat(file).st_ino), file
+def _files(path: str) -> set[tuple[int, int]]:
+    """The files that a name stands for, each as what tells it whatever its name is: its device and its number there."""
+    found = set()
+    is_pattern = glob.has_magic(path) and not os.path.exists(path)
+    for each in glob.glob(path) if is_pattern else ["/dev/stdin" if path == "-" else path]:
+        inside = [os.path.join(folder, name) for folder, _, names in os.walk(each) for name in names]
+        for file in inside if os.path.isdir(each) else [each]:
+            with suppress(OSError):  # whoever reads it says so
+                at = os.stat(file)
+                if stat.S_ISREG(at.st_mode):
+                    found.add((at.st_dev, at.st_ino))
+    return found
 
 
 # Writing.

@@ -12,7 +12,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any, NoReturn, TextIO, cast
 
 import rich_click as click
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code: 128 and its number for a run that a signal has ended."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     received: list[int] = []
-    with _streams_that_exist(), terminable(received.append):
+    with _notes_that_may_fail(), terminable(received.append):
         code = _answered(arguments)
     return 128 + received[0] if code == INTERRUPTED and received else code
 
@@ -88,23 +88,18 @@ def _answered(arguments: list[str]) -> int:
 
 
 @contextmanager
-def _streams_that_exist() -> Iterator[None]:
-    """Take a standard output or standard error that is closed (``2>&-``) for /dev/null.
-
-    Python has None instead of such a stream, to which nothing can be written; ``print`` would take the other stream.
-    """
-    with ExitStack() as stack:
-        for name in ("stdout", "stderr"):
-            if getattr(sys, name) is None:
-                stack.callback(setattr, sys, name, None)
-                setattr(sys, name, stack.enter_context(open(os.devnull, "w", encoding="utf-8")))
-        stack.callback(setattr, sys, "stderr", sys.stderr)
-        sys.stderr = cast(TextIO, _Heedless(sys.stderr))
+def _notes_that_may_fail() -> Iterator[None]:
+    """Let a run go on without notes and progress if they cannot be written, because a disk is full."""
+    before = sys.stderr
+    sys.stderr = cast(TextIO, _Heedless(before))
+    try:
         yield
+    finally:
+        sys.stderr = before
 
 
 class _Heedless:
-    """A stream for notes and progress: if they cannot be written, because a disk is full, the run goes on without."""
+    """A stream whose texts may be lost."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -228,23 +223,23 @@ def entry_point() -> NoReturn:
         code = 128 + (again.number if isinstance(again, Terminated) else signal.SIGINT)
     for number in SIGNALS:  # everything is written: Ctrl-C must not change the exit code now
         signal.signal(number, signal.SIG_IGN)
-    if sys.stdout is not None:
-        try:
-            sys.stdout.flush()
-        except (OSError, ValueError):  # the disk is full, which was said before
-            _drop_output()
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):  # the disk is full, which was said before
+        _drop_output()
     sys.exit(code)
 
 
 def _open_what_is_closed() -> None:
-    """Open /dev/null for each of the three standard streams that is closed.
+    """Open /dev/null for each of the three standard streams that is closed (``2>&-``); Python has None instead of it.
 
     Otherwise the next file to be opened takes its number, and a message of some library, or of a decoder, which goes to
     standard error by number, is written into that file.
     """
-    for number in range(3):
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
             opened = os.open(os.devnull, os.O_RDWR)  # takes the least number that is free
             os.set_inheritable(opened, True)
+            setattr(sys, name, os.fdopen(opened, "w" if number else "r", encoding="utf-8", closefd=False))

@@ -20,15 +20,13 @@ from hulltune.cli.values import (
     NAMES,
     Costs,
     MetricsType,
-    NamedNumber,
-    NamedSign,
+    Named,
     NameOrFile,
     Number,
     OneOf,
     SomeOf,
     WholeNumber,
     Written,
-    Zero,
     by_name,
     joined,
 )
@@ -71,7 +69,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "ends": {"type": NAMES},
     "ids": {"type": NameOrFile(*IDS)},
     "metric": {"type": METRIC},
-    "missing": {"type": Zero()},
+    "missing": {"type": Number()},
     "negate": {"type": Costs()},
     "questions": {"type": Written()},
     "regularise": {"type": Number(0, AUTO)},
@@ -211,9 +209,9 @@ def reading_options(group: str) -> Decorator:
 # Weights and their search.
 
 
-def _named(spelled: str, help_text: str, kind: Any) -> Decorator:
+def _named(spelled: str, help_text: str, value: str) -> Decorator:
     """A repeatable option with a value for a feature."""
-    return option(WEIGHTS, spelled, help_text, type=kind, multiple=True, callback=by_name)
+    return option(WEIGHTS, spelled, help_text, type=Named(value), multiple=True, callback=by_name)
 
 
 def _constraints(**given: Any) -> Constraints:
@@ -226,12 +224,10 @@ constraint_options = gathered(
     "constraints",
     _constraints,
     {
-        "fix": _named("--fix NAME=V", "Keep the weight of a feature at V.", NamedNumber()),
-        "min": _named("--min NAME=V", "The smallest weight that a feature may have.", NamedNumber()),
-        "max": _named("--max NAME=V", "The largest weight that a feature may have.", NamedNumber()),
-        "sign": _named(
-            "--sign NAME=+", "Allow only weights of 0 or more (NAME=+), or of 0 or less (NAME=-).", NamedSign()
-        ),
+        "fix": _named("--fix NAME=V", "Keep the weight of a feature at V.", "NUMBER"),
+        "min": _named("--min NAME=V", "The smallest weight that a feature may have.", "NUMBER"),
+        "max": _named("--max NAME=V", "The largest weight that a feature may have.", "NUMBER"),
+        "sign": _named("--sign NAME=+", "Allow only weights of 0 or more (NAME=+), or of 0 or less (NAME=-).", "SIGN"),
         "free": option(WEIGHTS, "--free NAME,…", "Tune only the weights of these features. [default: all]", type=NAMES),
         "tie": option(WEIGHTS, "--tie NAME,NAME", "Give these features the same weight.", type=NAMES, multiple=True),
         "scale": option(

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hulltune.wording import counted, score_text
 
@@ -91,20 +91,17 @@ def _bar() -> Iterator[Show]:
     from rich.progress import Progress as Bar
 
     share = BarColumn(bar_width=WIDEST_BAR)
-    columns = (TextColumn("{task.fields[name]}"), share, TextColumn("{task.fields[text]}"), TimeElapsedColumn())
+    columns = (share, TextColumn("{task.description}"), TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("tuning", total=1, name="tuning", text="…")
-
-        def tell(texts: Sequence[str], **more: Any) -> None:
-            name, share.bar_width, text = fitted(texts, bar.console.width)
-            bar.update(task, name=name, text=text, **more)
+        task = bar.add_task("…", total=1)
 
         def show(step: Progress) -> None:
             if not has_begun(step):
                 return
+            share.bar_width, text = fitted(figures(step), bar.console.width)
             # The number of boxes is not known in advance, so the bar of a certified search shows no share.
             total = step.starts if step.bound is None or step.starts_done else None
-            tell(figures(step), total=total, completed=step.starts_done)
+            bar.update(task, description=text, total=total, completed=step.starts_done)
 
         yield show
 
@@ -125,16 +122,11 @@ def figures(step: Progress) -> list[str]:
     ]
 
 
-def fitted(texts: Sequence[str], width: int) -> tuple[str, int, str]:
-    """The name of the bar, its width, and the first text that fits beside it and the time into a line.
-
-    Where room is scarce, the name goes first, then the bar gets narrower, and then less is told; a number is never cut.
-    """
-    room = width - TIME - 2  # a blank after the name, and one after the bar
+def fitted(texts: Sequence[str], width: int) -> tuple[int, str]:
+    """The width of the bar, and the first text that fits beside it and the time into a line: no number is ever cut."""
+    room = width - TIME - 1  # a blank after the bar
     text = next((text for text in texts if len(text) + NARROWEST_BAR <= room), texts[-1])
-    left = room - len(text)
-    name = "tuning" if left >= WIDEST_BAR + len("tuning") else ""
-    return name, max(NARROWEST_BAR, min(WIDEST_BAR, left - len(name))), text
+    return max(NARROWEST_BAR, min(WIDEST_BAR, room - len(text))), text
 
 
 @contextmanager

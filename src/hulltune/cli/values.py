@@ -153,31 +153,21 @@ class MetricsType(MetricType):
         return [super(MetricsType, self).convert(text, param, ctx) for text in texts]
 
 
-class NamedNumber(ValueType):
-    """A name and a number, ``NAME=NUMBER``; the name may contain an = itself."""
+class Named(ValueType):
+    """A name and a value, ``NAME=VALUE``; the name may contain an = itself. The value is a number, or a sign."""
 
-    name = "named number"
+    name = "named value"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
-        """The name and the number."""
+    def __init__(self, value: str) -> None:
+        self.value = value
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float | str]:
+        """The name and the value. Whether a sign is one is checked with the constraints."""
         name, _, text = value.rpartition("=")
-        number = _number(text)
+        number = 0.0 if self.value == "SIGN" else _number(text)
         if not name or math.isnan(number):
-            self.fail(f"got {value!r}; expected NAME=NUMBER", param, ctx)
-        return name, number
-
-
-class NamedSign(ValueType):
-    """A name and a sign, ``NAME=+`` or ``NAME=-``."""
-
-    name = "named sign"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """The name and the sign."""
-        name, _, sign = value.rpartition("=")
-        if not name or sign not in ("+", "-"):
-            self.fail(f"got {value!r}; expected NAME=+ or NAME=-", param, ctx)
-        return name, sign
+            self.fail(f"got {value!r}; expected NAME={self.value}", param, ctx)
+        return name, text if self.value == "SIGN" else number
 
 
 class Number(ValueType):
@@ -219,22 +209,6 @@ class WholeNumber(ValueType):
             got = f"{digits[:20]}… ({len(digits):,} digits)" if is_long else digits
             self.fail(f"got {got}; expected a whole number of at most {self.most:,}", param, ctx)
         return int(digits)
-
-
-class Zero(ValueType):
-    """The number 0 and nothing else: the only value that a missing feature may have."""
-
-    name = "0"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number 0."""
-        if value not in ("0", 0.0):
-            self.fail(f"got {value!r}; expected 0", param, ctx)
-        return 0.0
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The only value, 0."""
-        return [CompletionItem("0")]
 
 
 NAMES = Names()

@@ -13,7 +13,6 @@ from hulltune.options import ANSWER
 from hulltune.wording import counted, listed, score_text
 
 if TYPE_CHECKING:
-    from hulltune.arrays import Floats
     from hulltune.data.corpus import Corpus
     from hulltune.data.dataset import Dataset
     from hulltune.metrics import Metric
@@ -32,49 +31,73 @@ def info(data: Data, as_json: bool) -> int:
     """Describe lists or forests: their sizes, features and scores."""
     metric = data.metric
     lists = read(data).with_qualities(metric.reads)
-    found = describe(lists) if lists.is_lists else describe_forests(lists)
+    found = describe(lists)
     if data.ref or lists.references is not None or not (metric.needs_references or metric.waits):
         found["scores"] = _scores(lists, data.ref, metric)
-    lines = _lines if lists.is_lists else _forest_lines
-    print(json.dumps(found, ensure_ascii=False) if as_json else "\n".join(lines(found)))
+    print(json.dumps(found, ensure_ascii=False) if as_json else _text(found))
     return DONE
 
 
-def describe(lists: Dataset) -> dict[str, Any]:
-    """The description of lists without references, as JSON data. O(hypotheses × features)."""
+def describe(data: Dataset) -> dict[str, Any]:
+    """The description of lists or forests without references, as JSON data. O(edges × features)."""
     import numpy as np
 
-    from hulltune.search.directions import feature_units
-
-    corpus = lists.corpus
-    sizes = np.diff(corpus.sentence_edges)
+    sizes = np.diff(data.corpus.sentence_edges)
+    in_a_sentence = {"least": int(sizes.min()), "mean": float(sizes.mean()), "most": int(sizes.max())}
     return {
-        "files": [{"file": origin.file, "format": origin.format} for origin in lists.provenance],
-        "sentences": len(lists),
-        "candidates": corpus.edges,
-        "candidates_per_sentence": {
-            "least": int(sizes.min()),
-            "mean": float(sizes.mean()),
-            "most": int(sizes.max()),
-        },
+        "files": [{"file": origin.file, "format": origin.format} for origin in data.provenance],
+        "sentences": len(data),
+        **(_lists(data, in_a_sentence) if data.is_lists else _forests(data, in_a_sentence)),
+        **_features(data.corpus, data.omitted),
+    }
+
+
+def _lists(lists: Dataset, in_a_sentence: Mapping[str, float]) -> dict[str, Any]:
+    """What is told of lists alone."""
+    import numpy as np
+
+    return {
+        "candidates": lists.corpus.edges,
+        "candidates_per_sentence": in_a_sentence,
         "duplicates": lists.duplicates,
         "empty_lists": [str(name) for name in lists.empty_ids],
-        "empty_texts": int((np.diff(corpus.label_offsets) == 0).sum()),
+        "empty_texts": int((np.diff(lists.corpus.label_offsets) == 0).sum()),
         "own_scores": lists.scores is not None,
         "own_references": lists.references is not None,
         "skipped": [str(fault) for fault in lists.skipped],
         **({"qualities": list(lists.qualities)} if lists.qualities else {}),
-        **_described_features(corpus, feature_units(corpus), lists.omitted),
     }
 
 
-def _described_features(corpus: Corpus, units: Floats, omitted: Mapping[str, int]) -> dict[str, Any]:
+def _forests(forests: Dataset, in_a_sentence: Mapping[str, float]) -> dict[str, Any]:
+    """What is told of forests alone."""
+    import numpy as np
+
+    corpus = forests.corpus
+    arities = np.maximum.reduceat(np.append(np.diff(corpus.tail_offsets), 0), corpus.sentence_edges[:-1])
+    is_list = np.diff(corpus.node_offsets) == 1
+    kinds = np.where(is_list, "list", np.where(arities <= 1, "lattice", "hypergraph")).astype("U12")
+    kinds[np.diff(corpus.sentence_edges) == 0] = "empty forest"
+    return {
+        "kinds": {kind: int((kinds == kind).sum()) for kind in ("list", "lattice", "hypergraph", "empty forest")},
+        "forests": sum(len(forests.members_of(sentence)) for sentence in range(len(forests))),
+        "nodes": corpus.nodes,
+        "edges": corpus.edges,
+        "edges_per_sentence": in_a_sentence,
+        "empty": [str(name) for name in forests.empty_ids],
+        "left_out": list(forests.left_out),
+        "own_references": forests.references is not None,
+    }
+
+
+def _features(corpus: Corpus, omitted: Mapping[str, int]) -> dict[str, Any]:
     """The features with their least, mean and largest values over all edges, and, if they are not stored as a matrix,
     how they are: "storage". Of sparse rows, the values that a row does not have are 0.
     """
     import numpy as np
 
     from hulltune.data.features import SparseFeatures
+    from hulltune.search.directions import feature_units
 
     numbers: Iterator[tuple[float, float, float]]
     features, (rows, width) = corpus.features, corpus.features.shape
@@ -103,35 +126,9 @@ def _described_features(corpus: Corpus, units: Floats, omitted: Mapping[str, int
                 "range_in_a_list": unit,
                 "omitted": int(omitted.get(name, 0)),
             }
-            for name, unit in zip(corpus.feature_names, units.tolist(), strict=True)
+            for name, unit in zip(corpus.feature_names, feature_units(corpus).tolist(), strict=True)
         ],
         **storage,
-    }
-
-
-def describe_forests(forests: Dataset) -> dict[str, Any]:
-    """The description of forests without references, as JSON data. O(edges × features)."""
-    import numpy as np
-
-    from hulltune.search.directions import feature_units
-
-    corpus = forests.corpus
-    nodes, edges = np.diff(corpus.node_offsets), np.diff(corpus.sentence_edges)
-    arities = np.maximum.reduceat(np.append(np.diff(corpus.tail_offsets), 0), corpus.sentence_edges[:-1])
-    kinds = np.where(nodes == 1, "list", np.where(arities <= 1, "lattice", "hypergraph")).astype("U12")
-    kinds[edges == 0] = "empty forest"
-    return {
-        "files": [{"file": origin.file, "format": origin.format} for origin in forests.provenance],
-        "sentences": len(forests),
-        "kinds": {kind: int((kinds == kind).sum()) for kind in ("list", "lattice", "hypergraph", "empty forest")},
-        "forests": sum(len(forests.members_of(sentence)) for sentence in range(len(forests))),
-        "nodes": corpus.nodes,
-        "edges": corpus.edges,
-        "edges_per_sentence": {"least": int(edges.min()), "mean": float(edges.mean()), "most": int(edges.max())},
-        "empty": [str(name) for name in forests.empty_ids],
-        "left_out": list(forests.left_out),
-        "own_references": forests.references is not None,
-        **_described_features(corpus, feature_units(corpus), {}),
     }
 
 
@@ -151,73 +148,69 @@ def _scores(lists: Dataset, ref: Sequence[str], metric: Metric) -> dict[str, Any
     }
 
 
-def _forest_lines(found: dict[str, Any]) -> list[str]:
-    each, empty = found["edges_per_sentence"], found["empty"]
-    kinds = ", ".join(counted(count, kind) for kind, count in found["kinds"].items() if count)
+def _text(found: dict[str, Any]) -> str:
+    """The description as lines and a table of the features."""
+    from hulltune.tuning.text_tables import Block, TextTable, as_text
+
     formats = sorted({origin["format"] for origin in found["files"]})
-    lines = [f"{counted(len(found['files']), 'file')} ({', '.join(formats)}), {counted(found['forests'], 'forest')}"]
-    lines += [
-        f"{counted(found['sentences'], 'sentence')} ({kinds})",
-        f"{counted(found['nodes'], 'node')}, {counted(found['edges'], 'edge')} "
-        f"({each['least']} to {each['most']} a sentence, {each['mean']:.1f} on average)",
+    blocks: list[Block] = [
+        [
+            f"{listed(origin['file'] for origin in found['files'])}: {', '.join(formats)}",
+            *(_lines_of_lists if "candidates" in found else _lines_of_forests)(found),
+        ]
     ]
-    if empty:
-        lines.append(f"without derivations: {listed(empty, MOST_SHOWN)}")
-    lines += ["", *_feature_table(found, "in a forest")] if found["features"] else []
-    if "scores" in found:
-        scores = found["scores"]
-        own = f"first choice {score_text(scores['baseline'])}, " if scores["baseline"] is not None else ""
-        lines += ["", f"{own}oracle {score_text(scores['oracle'])} ({scores['oracle_kind']})  {scores['metric']}"]
-    return lines
+    if features := found["features"][:MOST_FEATURES]:
+        numbers = ("least", "mean", "most", "range_in_a_list")
+        rows = [
+            (each["name"], *("" if each[k] is None else f"{each[k]:.5g}" for k in numbers), _remarks(each))
+            for each in features
+        ]
+        where = "in a list" if "candidates" in found else "in a forest"
+        notes = []
+        if len(found["features"]) > MOST_FEATURES:
+            notes.append(f"… and {counted(len(found['features']) - MOST_FEATURES, 'more feature')}, with --json")
+        if stored := found.get("storage"):
+            share = f"{100 * stored['not_zero']:.2g} % of the values are not 0"
+            notes.append(f"features are stored as {stored['features']}, {stored['bytes'] / 1e6:,.1f} MB: {share}")
+        blocks.append(TextTable([("feature", "least", "mean", "most", where, ""), *rows], "<>>>><", notes))
+    if scores := found.get("scores"):
+        own = "" if scores["baseline"] is None else f"first choice {score_text(scores['baseline'])}, "
+        blocks.append([f"{own}oracle {score_text(scores['oracle'])} ({scores['oracle_kind']})  {scores['metric']}"])
+    return as_text(blocks)
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
-    each = found["candidates_per_sentence"]
+def _lines_of_lists(found: dict[str, Any]) -> list[str]:
     empty = found["empty_lists"]
-    lines = [f"{origin['file']}: {origin['format']}" for origin in found["files"]]
-    lines += [
+    lines = [
         f"{counted(found['sentences'], 'sentence')}, {counted(found['candidates'], 'candidate')} "
-        f"({each['least']} to {each['most']} a sentence, {each['mean']:.1f} on average)",
+        f"({_spread(found['candidates_per_sentence'])})",
         f"{counted(found['duplicates'], 'duplicate')} (same text and features) counted once, "
         f"{counted(found['empty_texts'], 'empty text')}",
-        counted(len(empty), "empty list") + (f": {listed(empty, MOST_SHOWN)}" if empty else "")
-        + (" …" if len(empty) > MOST_SHOWN else ""),
+        counted(len(empty), "empty list") + (f": {listed(empty, MOST_SHOWN)}" if empty else ""),
         f"first choice by {'their own total score' if found['own_scores'] else 'their order'}; "
         f"{'with' if found['own_references'] else 'no'} references in the lists",
-    ]  # fmt: skip
-    if found["skipped"]:
-        lines += [f"{counted(len(found['skipped']), 'fault')} skipped:"] + [f"  {fault}" for fault in found["skipped"]]
+    ]
     if "qualities" in found:
         lines.append(f"numbers that are no features, for --metric mean:column=NAME: {', '.join(found['qualities'])}")
-    if found["features"]:
-        lines += ["", *_feature_table(found)]
-    if "scores" in found:
-        scores = found["scores"]
-        lines += [
-            "",
-            f"first choice {score_text(scores['baseline'])}, oracle {score_text(scores['oracle'])}  {scores['metric']}",
-        ]
     return lines
 
 
-def _feature_table(found: dict[str, Any], where: str = "in a list") -> list[str]:
-    """The lines of a table of features: names to the left, numbers to the right, then remarks."""
-    features, stored = found["features"], found.get("storage")
-    left = len(features) - MOST_FEATURES
-    features = features[:MOST_FEATURES]
-    width = max(7, *(len(feature["name"]) for feature in features))
-    lines = [f"{'feature':{width}}  {'least':>11} {'mean':>11} {'most':>11} {where:>11}"]
-    for feature in features:
-        numbers = " ".join(
-            f"{'' if value is None else format(value, '.5g'):>11}"
-            for value in (feature["least"], feature["mean"], feature["most"], feature["range_in_a_list"])
-        )
-        remarks = [f"omitted {counted(feature['omitted'], 'time')}, taken as 0"] if feature["omitted"] else []
-        remarks += ["the same within every list: its weight changes nothing"] if feature["range_in_a_list"] == 0 else []
-        lines.append(f"{feature['name']:{width}}  {numbers}  {'; '.join(remarks)}".rstrip())
-    if left > 0:
-        lines.append(f"… and {counted(left, 'more feature')}, with --json")
-    if stored is not None:
-        share = f"{100 * stored['not_zero']:.2g} % of the values are not 0"
-        lines.append(f"features are stored as {stored['features']}, {stored['bytes'] / 1e6:,.1f} MB: {share}")
-    return lines
+def _lines_of_forests(found: dict[str, Any]) -> list[str]:
+    kinds = ", ".join(counted(count, kind) for kind, count in found["kinds"].items() if count)
+    empty = [f"without derivations: {listed(found['empty'], MOST_SHOWN)}"] if found["empty"] else []
+    edges = f"{counted(found['edges'], 'edge')} ({_spread(found['edges_per_sentence'])})"
+    return [
+        f"{counted(found['sentences'], 'sentence')} ({kinds}) from {counted(found['forests'], 'forest')}",
+        f"{counted(found['nodes'], 'node')}, {edges}",
+        *empty,
+    ]
+
+
+def _spread(sizes: dict[str, float]) -> str:
+    return f"{sizes['least']} to {sizes['most']} a sentence, {sizes['mean']:.1f} on average"
+
+
+def _remarks(feature: dict[str, Any]) -> str:
+    remarks = [f"omitted {counted(feature['omitted'], 'time')}, taken as 0"] if feature["omitted"] else []
+    remarks += ["the same within every list: its weight changes nothing"] if feature["range_in_a_list"] == 0 else []
+    return "; ".join(remarks)
