@@ -7,28 +7,29 @@ import importlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
+from hulltune.data.features import ranges
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.streams import Problems, numbered_lines
+from hulltune.kernels.metrics.packed import KeyedLines
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.checks import (
     VERSION,
     check_choice,
     check_flags,
     check_number,
+    checked_numbers,
     checked_references,
-    checked_sentences,
     checked_statistics,
     ratio,
     signature,
 )
-from hulltune.metrics.meteor_alignment import Options, align
 
 if TYPE_CHECKING:
     from hulltune.metrics.bounds import LinearBound, Ranges
@@ -59,9 +60,9 @@ class Meteor(Metric):
     """(1 − γ (chunks / matches)^β) · P R / (α P + (1 − α) R) of summed matches; 0 without a match.
 
     P and R are the matches, each weighted by its module, over the words of outputs and references. Words are aligned by
-    their forms, those that are left by their stems, and then by synonyms, each time the longest runs first
-    (meteor_alignment). With several references, the one with the best score of the sentence counts. The defaults of
-    α, β, γ are those of 2005 (and of nltk).
+    their forms, those that are left by their stems, and then by synonyms, each time the longest runs first (see
+    kernels/metrics/meteor.py). With several references, the one with the best score of the sentence counts. The
+    defaults of α, β, γ are those of 2005 (and of nltk).
     """
 
     name: ClassVar[str] = "meteor"
@@ -159,79 +160,63 @@ class _PreparedMeteor(PreparedMetric):
     def __init__(self, metric: Meteor, groups: list[tuple[str, ...]]) -> None:
         self._metric = metric
         self._words = _Words(metric)
-        self._references = [[_Reference(text, self._words) for text in group] for group in groups]
+        self._references = self._words.keyed(list(chain.from_iterable(groups)))
+        self._sizes = np.array(list(map(len, groups)), dtype=np.int64)
+        self._firsts = np.cumsum(self._sizes) - self._sizes
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
-        numbers = checked_sentences(sentences, outputs, len(self._references))
-        rows = [
-            reference.statistics(words)
-            for number, words in zip(numbers, map(self._words.split, outputs), strict=True)
-            for reference in self._references[number]
-        ]
-        table = np.array(rows, dtype=np.int64).reshape(-1, len(self._metric.columns))
+        from hulltune.kernels.metrics.meteor import meteor_statistics
+
+        numbers = checked_numbers(sentences, outputs, len(self._sizes))
+        offsets, references = ranges(self._firsts[numbers], self._sizes[numbers])
+        lines = np.repeat(np.arange(len(outputs)), self._sizes[numbers])
+        table = meteor_statistics(self._words.keyed(outputs), lines, self._references, references)
         if len(table) == len(outputs):
             return table
-        sizes = np.array([len(self._references[number]) for number in numbers])
-        best: Statistics = table[_first_largest(self._metric.score(table), sizes)]
+        best: Statistics = table[_first_largest(self._metric.score(table), offsets)]
         return best
 
 
 class _Words:
-    """Splits texts into words, and knows what a word has in common with others. Stems are remembered."""
+    """Splits texts into words, and knows the keys of each word that it has met (see KeyedLines)."""
 
     def __init__(self, metric: Meteor) -> None:
         self._lowercase = metric.lowercase
         self._split = _TOKENISERS[metric.tokenize]
-        stemmer = None if metric.stemmer is None else _snowball().stemmer(metric.stemmer)
-        self._stem: Callable[[str], str] | None = None if stemmer is None else cache(stemmer.stemWord)
+        self._stem: Callable[[str], str] | None = None
+        if metric.stemmer is not None:
+            self._stem = _snowball().stemmer(metric.stemmer).stemWord
         self._groups: dict[str, list[int]] = {}
         for number, group in enumerate(metric._groups):
             for word in group:
                 self._groups.setdefault(word.lower() if metric.lowercase else word, []).append(number)
+        self._most_groups = max(map(len, self._groups.values()), default=0)
+        self._forms: dict[str, int] = {}
+        self._stems: dict[str, int] = {}
+        self._keys = np.empty((0, 2 + self._most_groups), dtype=np.int32)
 
-    def split(self, text: str) -> list[str]:
-        """The words of a text."""
-        return self._split(text.lower() if self._lowercase else text)
+    def keyed(self, texts: Sequence[str]) -> KeyedLines:
+        """The words of texts by their keys."""
+        lines = [self._split(text.lower() if self._lowercase else text) for text in texts]
+        words = list(chain.from_iterable(lines))
+        new = [word for word in dict.fromkeys(words) if word not in self._forms]
+        if new:
+            self._keys = np.concatenate([self._keys, np.array(list(map(self._keys_of, new)), dtype=np.int32)])
+        forms = np.fromiter(map(self._forms.__getitem__, words), np.int64, len(words))
+        return KeyedLines(self._keys[forms], np.cumsum([0, *map(len, lines)]))
 
-    def keys(self, word: str) -> tuple[Sequence[object], ...]:
-        """The form, the stem and the synonym groups of a word: two words match in a stage if they share a key of it."""
-        return (word,), () if self._stem is None else (self._stem(word),), self._groups.get(word, ())
-
-
-class _Reference:
-    """The positions of the words of a reference; what another word may match there is looked up once."""
-
-    def __init__(self, text: str, words: _Words) -> None:
-        self._words = words
-        tokens = words.split(text)
-        self._length = len(tokens)
-        self._by_key: tuple[dict[object, list[int]], ...] = ({}, {}, {})
-        for position, token in enumerate(tokens):
-            for by_key, keys in zip(self._by_key, words.keys(token), strict=True):
-                for key in keys:
-                    by_key.setdefault(key, []).append(position)
-        self._options: dict[str, Options] = {}
-
-    def statistics(self, words: Sequence[str]) -> list[int]:
-        """The columns of the metric for an output."""
-        matches, chunks = align([self._options_of(word) for word in words], len(self._by_key))
-        return [*matches, chunks, len(words), self._length]
-
-    def _options_of(self, word: str) -> Options:
-        options = self._options.get(word)
-        if options is None:
-            places = [
-                {place for key in keys for place in by_key.get(key, ())}
-                for by_key, keys in zip(self._by_key, self._words.keys(word), strict=True)
-            ]
-            options = self._options[word] = tuple(map(sorted, places))
-        return options
+    def _keys_of(self, word: str) -> list[int]:
+        """The numbers of the form, the stem and the synonym groups of a new word."""
+        form = self._forms.setdefault(word, len(self._forms))
+        stem = -1 if self._stem is None else self._stems.setdefault(self._stem(word), len(self._stems))
+        groups = self._groups.get(word, [])
+        return [form, stem, *groups, *[-1] * (self._most_groups - len(groups))]
 
 
-def _first_largest(scores: Floats, sizes: Int64s) -> Int64s:
-    """The index of the first largest score in each group of consecutive scores; group k has sizes[k] scores."""
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    is_largest = scores == np.repeat(np.maximum.reduceat(scores, starts), sizes)
+def _first_largest(scores: Floats, offsets: Int64s) -> Int64s:
+    """The index of the first largest score in each group of consecutive scores, which offsets separate."""
+    starts = offsets[:-1]
+    is_largest = scores == np.repeat(np.maximum.reduceat(scores, starts), np.diff(offsets))
     places = np.where(is_largest, np.arange(len(scores)), len(scores))
     first: Int64s = np.minimum.reduceat(places, starts)
     return first

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import Int32s, Int64s
+from hulltune.arrays import Int32Rows, Int32s, Int64s
 
 
 class Tokens(NamedTuple):
@@ -19,3 +19,14 @@ class Tokens(NamedTuple):
     def lengths(self) -> Int64s:
         """The number of tokens of each line."""
         return np.diff(self.offsets)
+
+
+class KeyedLines(NamedTuple):
+    """Lines of words end to end: ``keys[offsets[i]:offsets[i + 1]]`` are the words of line i, each by its keys.
+
+    A word has its form, its stem and its groups of synonyms, a number in a column each, −1 where there is none. Two
+    words match in a stage if they share a number of it.
+    """
+
+    keys: Int32Rows
+    offsets: Int64s
