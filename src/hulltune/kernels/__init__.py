@@ -13,7 +13,7 @@ What is where:
 - surfaces/: from envelopes to the next step: sweep (sums of statistics along lines), steps (the rule), rows (of
   outputs), constants
 - certify/: certified search: choices, winners
-- metrics/: packed, tokens, ngrams, edits, ter, scores
+- metrics/: packed, tokens, ngrams, edits, ter, meteor, scores
 - reading/: lists: moses; lattices: fst_binary, fst_text, slf; what readers share:
   decimals, blanks, interning
 - directions/: lines to search: intervals (within bounds), matrices (the same bits everywhere)
