@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hulltune.arrays import Bools, Int32Rows, Int64s
-from hulltune.kernels.load.kernel import borrowing, kernel
+from hulltune.kernels.load.kernel import borrowing, kernel, part
 from hulltune.kernels.metrics.packed import KeyedLines
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
-Bool = Any
 
 STAGES = 3
 _NOBODY = np.int64(-2)  # one less than any position, and than the position before the first
@@ -31,12 +30,12 @@ class Alignment(NamedTuple):
 
 
 @borrowing
-def _may_match(words: Int32Rows, reference: Int32Rows, stage: Int, alignment: Alignment, word: Int, place: Int) -> Bool:
+def _may_match(words: Int32Rows, reference: Int32Rows, stage: Int, alignment: Alignment, word: Int, place: Int) -> bool:
     """Whether a match is made already, or is possible between two words without a partner."""
     if alignment.partner[word] != _NOBODY or alignment.taken[place]:
-        return alignment.partner[word] == place
+        return bool(alignment.partner[word] == place)
     if stage < 2:
-        return words[word, stage] == reference[place, stage] and words[word, stage] >= 0
+        return bool(words[word, stage] == reference[place, stage] and words[word, stage] >= 0)
     for group in words[word, 2:]:
         for other in reference[place, 2:]:
             if group == other and group >= 0:
@@ -44,7 +43,7 @@ def _may_match(words: Int32Rows, reference: Int32Rows, stage: Int, alignment: Al
     return False
 
 
-@borrowing
+@part
 def _match_runs(
     words: Int32Rows, reference: Int32Rows, stage: Int, alignment: Alignment, length: Int
 ) -> tuple[Int, Int]:
