@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import Bools, Floats, Int64s
+from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.data.features import Features
@@ -42,84 +42,72 @@ class Reranked(list[str]):
     """
 
     def __init__(
-        self,
-        texts: Sequence[str] = (),
-        *,
-        ids: Sequence[SentenceId] = (),
-        chosen: Bools | None = None,
-        indices: Int64s | None = None,
-        scores: Floats | None = None,
-        features: Features | None = None,
-        feature_names: tuple[str, ...] = (),
+        self, texts: Sequence[str] = (), *, ids: Sequence[SentenceId] = (), picked: _Picked | None = None
     ) -> None:
-        """Make a list of texts. ``chosen`` tells the sentences with a pick; ``indices`` (−1 for none), ``scores`` (NaN
-        for none) and ``features`` are those of the picks.
-        """
+        """Make a list of texts. ``picked`` tells more of the sentences that have something to choose from."""
         super().__init__(texts)
         self._texts = tuple(texts)  # the list itself may be changed by its owner
-        self._ids, self._chosen, self._indices, self._scores = ids, chosen, indices, scores
-        self._features, self._names = features, feature_names
+        self._ids, self._picked = ids, picked
 
     @property
     def indices(self) -> Int64s | None:
         """The place of each sentence's pick in its list as written, −1 for none; None if nothing is known of picks."""
-        if self._chosen is None or self._indices is None:
+        if self._picked is None:
             return None
-        indices = np.full(len(self._chosen), -1, dtype=np.int64)
-        indices[self._chosen] = self._indices
+        indices = np.full(len(self._texts), -1, dtype=np.int64)
+        indices[self._picked.sentences] = self._picked.indices
         return indices
 
     @cached_property
     def picks(self) -> tuple[Pick, ...]:
         """The pick of each sentence, with its index, score and features."""
-        if self._chosen is None or self._indices is None or self._scores is None or self._features is None:
+        if self._picked is None:
             return ()
-        found = [
-            Pick(id=name, text=text, index=None, score=None, features={})
-            for name, text in zip(self._ids, self._texts, strict=True)
-        ]
-        columns = zip(self._indices.tolist(), self._scores.tolist(), self._features.by_name(self._names), strict=True)
-        for place, (index, score, features) in zip(np.flatnonzero(self._chosen).tolist(), columns, strict=True):
-            found[place] = replace(
-                found[place],
-                index=None if index < 0 else index,
-                score=None if math.isnan(score) else score,
-                features=features,
-            )
+        found = [Pick(name, text, None, None, {}) for name, text in zip(self._ids, self._texts, strict=True)]
+        columns = (column.tolist() for column in self._picked[:3])
+        features = self._picked.features.by_name(self._picked.feature_names)
+        for place, index, score, values in zip(*columns, features, strict=True):
+            pick, no_score = found[place], math.isnan(score)
+            found[place] = Pick(pick.id, pick.text, None if index < 0 else index, None if no_score else score, values)
         return tuple(found)
 
     @staticmethod
     def of(dataset: Dataset, weights: Any, *, threads: int | None = None) -> Reranked:
         """The best outputs of a dataset under ``weights``. O(edges × features)."""
-        found = best_derivations(dataset.corpus, weights, threads=threads)
-        texts = np.full(len(found), "", dtype=object)
-        texts[found.sentences] = found.texts
-        return Reranked(
-            texts.tolist(),
-            ids=dataset.ids,
-            chosen=np.diff(found.offsets) > 0,
-            indices=found.indices,
-            scores=found.scores,
-            features=found.features,
-            feature_names=found.corpus.feature_names,
-        )
+        return Reranked._of(dataset, best_derivations(dataset.corpus, weights, threads=threads))
 
     @staticmethod
     def first_choices(dataset: Dataset) -> Reranked:
         """The lists' own first choices, whose scores are those of the lists, or NaN where they have none."""
         corpus, chosen = dataset.corpus, dataset.first_choices >= 0
-        edges = corpus.sentence_edges[:-1][chosen] + dataset.first_choices[chosen]
-        texts = np.full(len(corpus), "", dtype=object)
-        texts[chosen] = dataset.texts(edges)
-        return Reranked(
-            texts.tolist(),
-            ids=dataset.ids,
-            chosen=chosen,
-            indices=corpus.edge_ids[edges].astype(np.int64),
-            scores=np.full(len(edges), np.nan) if dataset.scores is None else dataset.scores[edges],
-            features=corpus.features.take(edges),
-            feature_names=corpus.feature_names,
-        )
+        own = dataset.first_choices[chosen]
+        scores = np.full(len(own), np.nan)
+        if dataset.scores is not None:
+            scores = dataset.scores[corpus.sentence_edges[:-1][chosen] + own]
+        offsets = np.append(0, np.cumsum(chosen))
+        found = DerivationLists(corpus, offsets, scores, np.arange(len(own) + 1), own.astype(np.int32), chosen)
+        return Reranked._of(dataset, found)
+
+    @staticmethod
+    def _of(dataset: Dataset, found: DerivationLists) -> Reranked:
+        """At most one derivation of each sentence."""
+        texts = np.full(len(found), "", dtype=object)
+        texts[found.sentences] = found.texts
+        names = found.corpus.feature_names
+        picked = _Picked(found.sentences, found.indices, found.scores, found.features, names)
+        return Reranked(texts.tolist(), ids=dataset.ids, picked=picked)
+
+
+class _Picked(NamedTuple):
+    """The picks of the sentences that have something to choose from."""
+
+    sentences: Int64s
+    indices: Int64s
+    """The place of each pick in its list; −1 for a forest."""
+    scores: Floats
+    """NaN where there is none."""
+    features: Features
+    feature_names: tuple[str, ...]
 
 
 def best_derivations(
