@@ -14,7 +14,7 @@ from hulltune import Corpus, Forest, InputError, decode, envelopes, read
 from hulltune.data import Member
 from hulltune.data.joining import Piece, joined
 from hulltune.data.vocabulary import Vocabulary
-from hulltune.tuning.pruning import envelope_share, prune, prune_forests
+from hulltune.tuning.pruning import envelope_share, prune
 from tests.oracles import derivations, edge_lines, output_of
 from tests.strategies import counts, forests, vectors
 
@@ -138,7 +138,8 @@ def test_first_choices_of_lists_move_with_their_edges_or_go() -> None:
         )
         for sentence, choice in enumerate((2, 0))
     ]
-    small, pruning = prune_forests(joined(pieces), [1.0], beam=2.0, share=False)
+    pruning = prune(joined(pieces), [1.0], beam=2.0, share=False)
+    small = pruning.dataset
     assert small.first_choices.tolist() == [1, -1]
     assert small.corpus.sentence_edges.tolist() == [0, 2, 4]
     assert pruning.kept.tolist() == [False, True, True] * 2
@@ -149,6 +150,6 @@ def test_first_choices_of_lists_move_with_their_edges_or_go() -> None:
 @given(st.lists(forests(elements=counts), min_size=1, max_size=3), st.integers(1, 3))
 def test_pruned_forests_keep_their_names(parts: list[Forest], density: int) -> None:
     whole = read(parts)
-    small, _ = prune_forests(whole, np.ones(3), density=float(density), share=False)
+    small = prune(whole, np.ones(3), density=float(density), share=False).dataset
     assert (small.ids, small.members, small.feature_names) == (whole.ids, whole.members, whole.feature_names)
     assert len(small.corpus) == len(whole.corpus)

@@ -15,10 +15,10 @@ import numpy as np
 from hulltune.arrays import Bools, Floats, Int32s, Int64s, as_number
 from hulltune.data.corpus import Corpus, with_edges
 from hulltune.data.dataset import Dataset
-from hulltune.data.forest import Forest, feature_vector
+from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
 from hulltune.formats.read import DataLike, read
-from hulltune.lines.compute import as_corpus, envelopes
+from hulltune.lines.compute import envelopes
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.directions import feature_units, random_directions, some_axes
 from hulltune.tuning.picks import best_derivations
@@ -44,14 +44,19 @@ class EnvelopeShare:
 
 @dataclass(frozen=True, eq=False)
 class Pruning:
-    """A pruned corpus, and the share of the original that is left."""
+    """Pruned data, and the share of the original that is left."""
 
-    corpus: Corpus
+    dataset: Dataset
     kept: Bools
     """For each edge of the original corpus, whether it is left."""
     nodes_before: int
     edges_before: int
     envelope: EnvelopeShare | None = None
+
+    @property
+    def corpus(self) -> Corpus:
+        """The pruned forests."""
+        return self.dataset.corpus
 
     def __str__(self) -> str:
         share = "" if self.envelope is None else f"; the envelope keeps {self.envelope}"
@@ -83,7 +88,8 @@ def prune(
     >>> lattice.edges, pruned.corpus.edges
     (5, 4)
     """
-    corpus = as_corpus(data if isinstance(data, (Corpus, Forest)) else read(data))
+    dataset = read(data)
+    corpus = dataset.corpus
     if beam is None and density is None:
         raise InputError("beam, density: expected at least one of them")
     for name, value in (("beam", beam), ("density", density)):
@@ -102,7 +108,7 @@ def prune(
         room = density * _words_of_best(corpus, vector, scorer)
         kept &= marginals >= _thresholds(corpus, marginals, best, room)[sentences]
     return Pruning(
-        corpus=with_edges(corpus, kept),
+        dataset=_with_edges(dataset, kept),
         kept=kept,
         nodes_before=corpus.nodes,
         edges_before=corpus.edges,
@@ -110,33 +116,22 @@ def prune(
     )
 
 
-def prune_forests(
-    dataset: Dataset,
-    weights: Any,
-    *,
-    beam: float | None = None,
-    density: float | None = None,
-    share: bool = True,
-    threads: int | None = None,
-) -> tuple[Dataset, Pruning]:
-    """The dataset without the edges that only bad derivations use, and the Pruning; see ``prune``."""
-    pruning = prune(dataset.corpus, weights, beam=beam, density=density, share=share, threads=threads)
-    kept, edges = pruning.kept, dataset.corpus.sentence_edges
-    before = np.concatenate([[0], np.cumsum(kept)])
+def _with_edges(dataset: Dataset, kept: Bools) -> Dataset:
+    """The dataset with some of its edges; a sentence whose first choice goes has none any more."""
+    edges, left = dataset.corpus.sentence_edges[:-1], np.cumsum(kept)
+    has_choice = np.flatnonzero(dataset.first_choices >= 0)
+    chosen = edges[has_choice] + dataset.first_choices[has_choice]
     choices = np.full(len(dataset), -1, dtype=np.int64)
-    for sentence in np.flatnonzero(dataset.first_choices >= 0):
-        edge = edges[sentence] + dataset.first_choices[sentence]
-        if kept[edge]:
-            choices[sentence] = before[edge] - before[edges[sentence]]
-    smaller = replace(
+    places = left[chosen] - left[edges[has_choice]] + kept[edges[has_choice]] - 1
+    choices[has_choice] = np.where(kept[chosen], places, -1)
+    return replace(
         dataset,
-        corpus=pruning.corpus,
+        corpus=with_edges(dataset.corpus, kept),
         first_choices=choices,
         scores=None if dataset.scores is None else dataset.scores[kept],
         copies=None if dataset.copies is None else dataset.copies[kept],
         qualities={name: values[kept] for name, values in dataset.qualities.items()},
     )
-    return smaller, pruning
 
 
 def envelope_share(

@@ -55,10 +55,11 @@ def convert(
         raise InputError("--beam, --density, --weights: pruning needs weights, and weights are only for pruning")
     given = read(data, quiet=answer.quiet)
     if weights is not None:
-        from hulltune.tuning.pruning import prune_forests
+        from hulltune.tuning.pruning import prune
 
         found = weights_for(given, weights, missing=data.reading.missing)
-        given, pruning = prune_forests(given, found, beam=beam, density=density, threads=data.reading.threads)
+        pruning = prune(given, found, beam=beam, density=density, threads=data.reading.threads)
+        given = pruning.dataset
         if not answer.quiet:
             note(str(pruning))
     write(given, out, name)
