@@ -31,8 +31,6 @@ FOLDS = 4
 """The number of folds by which strengths are compared."""
 SHARES = (0.1, 0.3, 1.0)
 """The strengths compared, beside 0, as shares of the one at which the gain of plain tuning just pays for its way."""
-FEW = 0
-"""The most restarts of a search within folds."""
 CONVINCING = 1.0
 """The standard errors by which a strength must beat none: the rule of Breiman, Friedman, Olshen & Stone (1984)."""
 
@@ -117,7 +115,7 @@ def _automatic(run: Run, setting: Setting, report: Report | None) -> tuple[Found
     """The weights of a run whose strength is that of the best score on folds that were not tuned on.
 
     The strengths depend on the data: at the largest, the gain of plain tuning just pays for its distance. Folds share
-    the features and the statistics of the problem, and search with few restarts. A penalty must earn its place: see
+    the features and the statistics of the problem, and search without restarts. A penalty must earn its place: see
     ``_chosen``.
     """
     plain = run.strategy.find(setting, seed=run.seed, threads=run.threads, report=report)
@@ -157,7 +155,10 @@ def _chosen(metric: Metric, unseen: Sequence[NDArray[Any]], losses: Sequence[flo
 def _on_folds(run: Run, setting: Setting, strengths: tuple[float, ...]) -> list[NDArray[Any]] | None:
     """For every strength the statistics of all sentences, each of which was not tuned on; None if interrupted."""
     problem = setting.problem
-    short = replace(run, strategy=_with_few_restarts(run.strategy))
+    strategy = run.strategy
+    if hasattr(strategy, "restarts"):  # strengths are compared here, and no best weights are looked for
+        strategy = replace(strategy, restarts=0)  # type: ignore[type-var]  # a dataclass
+    short = replace(run, strategy=strategy)
     fold_of = folds_of(problem, FOLDS, run.seed)
     picked = [np.empty(len(problem.corpus), dtype=np.int64) for _ in strengths]
     for fold in range(FOLDS):
@@ -170,13 +171,6 @@ def _on_folds(run: Run, setting: Setting, strengths: tuple[float, ...]) -> list[
                 return None
             picked[number][outside] = unseen.picks(found.weights).outputs
     return [problem.picked(outputs).statistics for outputs in picked]
-
-
-def _with_few_restarts(strategy: Strategy) -> Strategy:
-    restarts = getattr(strategy, "restarts", None)
-    if restarts is None:
-        return strategy
-    return replace(strategy, restarts=min(restarts, FEW))  # type: ignore[type-var]  # a dataclass
 
 
 def _rounded(strength: float) -> float:

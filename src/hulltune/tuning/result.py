@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +14,6 @@ from hulltune.formats.result_files import NOT_SAVED, as_record, load_record, sav
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import ErrorCounts
 from hulltune.metrics.registry import get_metric
-from hulltune.names import MEGABYTES
 from hulltune.search.certificate import Certificate
 from hulltune.search.problem import Problem
 from hulltune.tuning.picks import Pick, Reranked
@@ -194,21 +193,11 @@ class TuneResult:
         size = f"{counted(self.sentences, 'sentence')}, {counted(len(self.weights), 'weight')}"
         return f"TuneResult({name} {scores}, {size}{', interrupted' if self.interrupted else ''})"
 
-    def report(
-        self,
-        path: str | Path,
-        *,
-        data: DataLike | None = None,
-        references: ReferencesLike = None,
-        metric: str | Metric | None = None,
-        also: Sequence[str | Metric] | None = None,
-        plane: tuple[str, str] | None = None,
-        megabytes: float = MEGABYTES,
-    ) -> Path:
-        """Write a report that can be touched: one HTML file, which opens without a network (see ``write_report``)."""
-        written: Path = import_module("hulltune").write_report(
-            self, path, data=data, references=references, metric=metric, also=also, plane=plane, megabytes=megabytes
-        )
+    def report(self, path: str | Path, **options: Any) -> Path:
+        """Write a report that can be touched: one HTML file, which opens without a network; options are those of
+        ``write_report``.
+        """
+        written: Path = import_module("hulltune").write_report(self, path, **options)
         return written
 
     def _repr_html_(self) -> str:
