@@ -13,7 +13,6 @@ import pytest
 
 from hulltune import Climb, InputError, Reading, read, tune_loop
 from hulltune.formats import pack, write_jsonl
-from hulltune.formats.read import Part
 from hulltune.loop import CommandDecoder, DecoderError, LoopResult
 from hulltune.loop.folder import RunFolder
 from hulltune.loop.hypotheses import Hypotheses
@@ -207,7 +206,7 @@ def test_lists_in_formats_that_cannot_be_read_together_are_joined(tmp_path: Path
         files = [plain[0], tmp_path / other]
         found = Hypotheses()
         for file in files:
-            found = found.added(read(file), [Part((file,))])
+            found = found.added(read(file))
         rows = np.arange(expected.corpus.edges)
         assert found.union.texts(rows) == expected.texts(rows)
         assert np.array_equal(found.union.corpus.sentence_edges, expected.corpus.sentence_edges)

@@ -19,7 +19,6 @@ from hulltune.cli.commands.info import describe
 from hulltune.cli.main import main
 from hulltune.data.features import DenseFeatures, SparseFeatures, as_sparse
 from hulltune.formats import rows as rows_module
-from hulltune.formats.read import Part
 from hulltune.loop.hypotheses import Hypotheses, keep
 from hulltune.search import climbing, random_climb, steps
 from hulltune.search.coordinate import Coordinate
@@ -270,8 +269,7 @@ def test_a_loop_joins_sparse_lists(tmp_path: Path) -> None:
     for number, part in enumerate(parts):
         folder = tmp_path / str(number)
         folder.mkdir()
-        found, files = keep(part, folder, count=12)
-        hypotheses = hypotheses.added(found, [Part(tuple(files))])
+        hypotheses = hypotheses.added(keep(part, folder, count=12)[0])
     union = hypotheses.union
     assert isinstance(union.corpus.features, SparseFeatures)
     assert union.corpus.edges == sum(part.corpus.edges for part in parts)

@@ -62,14 +62,14 @@ class Decodings:
         number: int,
         *,
         choose: bool = False,
-        use: Callable[[Dataset, Sequence[Part]], None] | None = None,
+        use: Callable[[Dataset], None] | None = None,
         told: Callable[[int, int], None] = lambda done, pieces: None,
-    ) -> tuple[Dataset, tuple[Part, ...]]:
-        """The output of the decoder, and its files. A decoding is done once its output was read without a fault and its
+    ) -> Dataset:
+        """The output of the decoder. A decoding is done once its output was read without a fault and its
         folder has its final name.
 
         The output has all sentences with a reference; one for which the decoder wrote nothing is empty. With
-        ``choose``, some sentence must have several outputs. ``use`` is called with the output and its files before they
+        ``choose``, some sentence must have several outputs. ``use`` is called with the output before its files
         get their final name, and raises InputError if the run has no use for them: a repaired decoder can then go on.
         ``told`` is called with the number of pieces that are decoded, and of all of them, where the input is cut.
         """
@@ -77,8 +77,7 @@ class Decodings:
         reading = self.reading if isinstance(decoder, CommandDecoder) else Reading()
         done = self.folder.finished(name)
         if done is not None:
-            known = _parts_in(done, reading)
-            return _complete(read_parts(reading, known), task.references), known
+            return _complete(read_parts(reading, _parts_in(done, reading)), task.references)
         self.folder.reached(f"before decoding {name}")
         cut = left = self._cut_left(name, weights, task.sentences)
         if cut is None and not self.jobs.is_one:
@@ -100,10 +99,10 @@ class Decodings:
                 found = _complete(read_parts(reading, parts) if found is None else found, task.references)
                 _check(found, weights, choose=choose)
                 if use is not None:
-                    use(found, parts)
+                    use(found)
             self.folder.reached(f"after decoding {name}")
         self.folder.reached(f"after naming {name}")
-        return found, tuple(_moved(part, folder, self.folder.path / name) for part in parts)
+        return found
 
     def _cut_left(self, name: str, weights: Mapping[str, float], sentences: int) -> Cut | None:
         """The cut that an earlier run has left, if its pieces are of use: those of the same sentences and weights."""
@@ -144,10 +143,6 @@ def _usable(folder: Path) -> Iterator[None]:
     except InputError as error:
         (folder / CUT).unlink(missing_ok=True)  # pieces of a decoder that has to be repaired are of no use
         raise DecoderError(f"the decoder's output cannot be used: {error}", last_lines(folder / LOG)) from None
-
-
-def _moved(part: Part, before: Path, after: Path) -> Part:
-    return replace(part, paths=tuple(after / Path(path).relative_to(before) for path in part.paths))
 
 
 def _complete(found: Dataset, references: References) -> Dataset:

@@ -7,27 +7,26 @@ import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hulltune.arrays import Floats
+from hulltune.arrays import Floats, Int64s
 from hulltune.data.dataset import Dataset, Member
-from hulltune.data.features import as_sparse
+from hulltune.data.features import as_sparse, concatenate_features, over_names
 from hulltune.data.forest import Forest
 from hulltune.data.joining import Piece, joined
+from hulltune.data.lists import packed_texts
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.jsonl import write_jsonl
 from hulltune.formats.packed import pack
-from hulltune.formats.read import Part, read, read_parts
-from hulltune.formats.registry import sniff
-from hulltune.formats.rows import RowCollector, to_dataset
-from hulltune.formats.streams import LineError
-from hulltune.options import Reading
+from hulltune.formats.read import read
+from hulltune.formats.rows import Rows, to_dataset
 from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import DataLike
 
@@ -38,25 +37,21 @@ NOTHING = Member("no output")
 class Hypotheses:
     """The outputs of the iterations, in order. The union is lists if all of them are, otherwise forests."""
 
-    reading: Reading = field(default_factory=Reading)
-    parts: tuple[tuple[Part, ...], ...] = ()
-    """The files of each iteration."""
+    missing: float | None = None
+    """What a feature counts as that some of the lists lack; None if that is an error."""
     each: tuple[Dataset, ...] = ()
 
     @cached_property
     def union(self) -> Dataset:
-        """All outputs as one dataset. Lists in one format are read again from all files at once, which joins those of a
-        sentence.
-        """
+        """All outputs as one dataset."""
         if len(self.each) == 1:
             return self.each[0]
-        if not all(one.is_lists for one in self.each):
-            return united(self.each)
-        parts = [part for parts in self.parts for part in parts]
-        formats = {self.reading.format or sniff(path) for part in parts for path in part.paths}
-        if len(formats) > 1 or "packed" in formats:
-            return joined_lists(self.each, missing=self.reading.missing)
-        return read_parts(Reading(format=self.reading.format, missing=self.reading.missing), parts)
+        return joined_lists(self.each, missing=self.missing) if self.are_lists else united(self.each)
+
+    @property
+    def are_lists(self) -> bool:
+        """Whether the decoder puts out nothing but lists."""
+        return all(one.is_lists for one in self.each)
 
     @property
     def size(self) -> int:
@@ -66,17 +61,11 @@ class Hypotheses:
     @property
     def unit(self) -> str:
         """The unit of ``size``."""
-        return "hypotheses" if all(one.is_lists for one in self.each) else "edges"
+        return "hypotheses" if self.are_lists else "edges"
 
-    def added(self, found: Dataset, parts: Sequence[Part]) -> Hypotheses:
+    def added(self, found: Dataset) -> Hypotheses:
         """The hypotheses with those of one more iteration."""
-        return Hypotheses(self.reading, (*self.parts, tuple(parts)), (*self.each, found))
-
-    def moved(self, parts: Sequence[Part]) -> Hypotheses:
-        """The hypotheses after their last files have got other names."""
-        moved = Hypotheses(self.reading, (*self.parts[:-1], tuple(parts)), self.each)
-        moved.__dict__["union"] = self.union  # already read
-        return moved
+        return Hypotheses(self.missing, (*self.each, found))
 
 
 def united(sets: Sequence[Dataset]) -> Dataset:
@@ -100,26 +89,49 @@ def united(sets: Sequence[Dataset]) -> Dataset:
 
 
 def joined_lists(sets: Sequence[Dataset], *, missing: float | None) -> Dataset:
-    """The lists of each sentence in several datasets, one after the other: for formats that cannot be read together.
+    """The lists of each sentence in several datasets, one after the other, without duplicates: what reading all files
+    at once would give. O(hypotheses), and the texts are the only Python objects.
 
     If a dataset has features that were left out and count as 0, so do the features that other datasets lack.
     """
-    sparse = any(one.omitted for one in sets)
-    collector = RowCollector(missing=0.0 if sparse else missing)
-    scored = all(one.scores is not None for one in sets)
-    for number, one in enumerate(sets, start=1):
-        values, edges = one.corpus.features.toarray(), one.corpus.sentence_edges
-        for sentence, first, last in zip(one.ids, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            collector.declare(sentence)
-            for row, text in enumerate(one.texts(np.arange(first, last)), start=first):
-                features = dict(zip(one.feature_names, values[row].tolist(), strict=True))
-                score = float(one.scores[row]) if scored and one.scores is not None else None
-                try:
-                    collector.add(sentence, text, features, score)
-                except LineError as fault:
-                    raise InputError(f"sentence {sentence} of iteration {number}: {fault}") from None
-    provenance = [origin for one in sets for origin in one.provenance]
-    return to_dataset(collector.rows(), columns=[], dtype=np.dtype(np.float64), skipped=[], provenance=provenance)
+    names = tuple(dict.fromkeys(name for one in sets for name in one.feature_names))
+    lacking = [(number, name) for number, one in enumerate(sets, 1) for name in names if name not in one.feature_names]
+    if lacking and missing is None and not any(one.omitted for one in sets):
+        number, name = lacking[0]
+        raise InputError(
+            f"the lists of iteration {number} lack feature {name!r}, which those of another one have; give it, or take "
+            "what is missing as 0 (missing=0)"
+        )
+    sentences = list(dict.fromkeys(sentence for one in sets for sentence in one.ids))
+    numbers = {sentence: number for number, sentence in enumerate(sentences)}
+    sizes = np.concatenate([np.diff(one.corpus.sentence_edges) for one in sets])
+    parts = [over_names(one.corpus.features, one.feature_names, names) for one in sets]
+    features = as_sparse(concatenate_features(parts, len(names)))
+    text, text_offsets = packed_texts([text for one in sets for text in one.texts()])
+    scores = [one.scores for one in sets if one.scores is not None]
+
+    def fill(matrix: NDArray[Any], destination: Int64s) -> None:
+        matrix[np.repeat(destination, np.diff(features.offsets)), features.columns] = features.values
+
+    rows = Rows(
+        ids=sentences,
+        keys=np.repeat([numbers[sentence] for one in sets for sentence in one.ids], sizes),
+        feature_names=names,
+        filled=len(features.values),
+        fill=fill,
+        as_rows=lambda dtype: features,
+        text=text,
+        text_lengths=np.diff(text_offsets),
+        scores=np.concatenate(scores) if len(scores) == len(sets) else None,
+        sources={
+            sentence: source
+            for one in sets
+            for sentence, source in zip(one.ids, one.sources or (), strict=False)
+            if source is not None
+        },
+        omitted={name: sum(one.omitted.get(name, 0) for one in sets) for name in names},
+    )
+    return to_dataset(rows, provenance=[origin for one in sets for origin in one.provenance])
 
 
 def keep(returned: DataLike, folder: Path, *, count: int, is_piece: bool = False) -> tuple[Dataset, list[Path]]:

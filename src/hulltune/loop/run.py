@@ -6,7 +6,7 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +20,6 @@ from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
 from hulltune.data.matching import matched_aloud
 from hulltune.errors import InputError
-from hulltune.formats.read import Part
 from hulltune.loop.decoding import Decoder, Decodings, DecodingTask
 from hulltune.loop.folder import RunFolder, RunState, iteration_name
 from hulltune.loop.hypotheses import Hypotheses, known_weights, winning_outputs
@@ -39,13 +38,12 @@ from hulltune.loop.result import (
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store, opened
-from hulltune.options import Looping, Reading, by_keyword
+from hulltune.options import Looping, Reading, Tuning, by_keyword
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import check_units, feature_units
 from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import ReferencesLike, as_references, as_weights
-from hulltune.tuning.regularising import check_can_regularise
-from hulltune.tuning.strategies import get_strategy
+from hulltune.tuning.regularising import Run
 from hulltune.tuning.tune import Progress, tune
 from hulltune.wording import counted
 
@@ -83,11 +81,7 @@ def tune_loop(decoder: Decoder, references: ReferencesLike, looping: Looping) ->
     unseen = None
     if looping.heldout is not None:
         unseen = _task("heldout_inputs", looping.heldout, looping.heldout_references, looping.heldout_inputs)
-    strategy = get_strategy(looping.search)
-    if looping.regularise is not None:
-        check_can_regularise(strategy)
-    constraints, reading = looping.constraints or Constraints(), looping.reading or Reading()
-    metric = get_metric(looping.metric)
+    run, metric, reading = Run.of(looping), get_metric(looping.metric), looping.reading or Reading()
     if metric.reads:
         raise InputError(
             f"metric: reads the column {metric.reads[0]!r} of candidates, which new ones of a decoder lack; "
@@ -98,35 +92,26 @@ def tune_loop(decoder: Decoder, references: ReferencesLike, looping: Looping) ->
         "seed": looping.seed,
         "start": {name: float(weight) for name, weight in first.items()},
         "references": hashlib.sha256("\n".join("\t".join(each) for each in task.references).encode()).hexdigest(),
-        "search": repr(strategy),
-        "constraints": repr(constraints),
+        "search": repr(run.strategy),
+        "constraints": repr(run.constraints),
         "reading": _meaning(reading),
         **({} if looping.regularise is None else {"regularise": looping.regularise}),
         **(looping.settings or {}),
     }
     with ExitStack() as stack:
-        kept = stack.enter_context(opened(looping.store))
+        store = stack.enter_context(opened(looping.store))
+        tuning = Tuning(
+            metric=metric, search=run.strategy, constraints=run.constraints, regularise=run.regularise,
+            threads=looping.threads, store=store, also=(), oracle=False,
+        )  # fmt: skip
         folder = looping.folder
         if folder is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         run_folder = RunFolder(Path(folder))
         stack.enter_context(run_folder.alone())
         jobs = looping.jobs if isinstance(looping.jobs, Jobs) else Jobs(looping.jobs)
-        loop = _Loop(
-            task=task,
-            heldout=unseen,
-            metric=metric,
-            iterations=looping.iterations,
-            least_gain=looping.least_gain,
-            decodings=Decodings(run_folder, reading, jobs),
-            constraints=constraints,
-            tuning={"search": strategy, "regularise": looping.regularise, "threads": looping.threads},
-            store=kept,
-            seed=looping.seed,
-            progress=looping.progress,
-            state=run_folder.load(same),
-        )
-        return loop.run()
+        decodings = Decodings(run_folder, reading, jobs)
+        return _Loop(looping, task, unseen, metric, store, decodings, tuning, run_folder.load(same)).run()
 
 
 def _task(name: str, decoder: Decoder, references: ReferencesLike, inputs: Sequence[Any] | None) -> DecodingTask:
@@ -156,18 +141,14 @@ class _Loop:
     Only the records decide whether to stop, so a resumed run decides like one that was never stopped.
     """
 
+    looping: Looping
     task: DecodingTask
     heldout: DecodingTask | None
     metric: Metric
-    iterations: int
-    least_gain: float
-    decodings: Decodings
-    constraints: Constraints
-    tuning: dict[str, Any]
-    """Further options of ``tune``."""
     store: Store | None
-    seed: int
-    progress: Callable[[LoopProgress], None] | None
+    decodings: Decodings
+    tuning: Tuning
+    """The options of all iterations for ``tune``."""
     state: RunState
     hypotheses: Hypotheses = field(init=False)
     before: float = field(default_factory=time.perf_counter)
@@ -178,7 +159,7 @@ class _Loop:
         return self.decodings.folder
 
     def run(self) -> LoopResult:
-        self.hypotheses = Hypotheses(self.decodings.reading)
+        self.hypotheses = Hypotheses(self.decodings.reading.missing)
         self.folder.reached("start")
         if not self.state.iterations:
             self._save()
@@ -205,7 +186,7 @@ class _Loop:
             stopped = self._enough_decoded(record)
             if stopped is None:
                 record = self._tuned(record, previous)
-                stopped = SMALL_GAIN if self._gain(record) <= self.least_gain else None
+                stopped = SMALL_GAIN if self._gain(record) <= self.looping.least_gain else None
             self._tell(number, "done", previous, record=record, resumed=known == record)
             if stopped is not None:
                 return stopped
@@ -217,7 +198,7 @@ class _Loop:
             return NOTHING_NEW
         if record.number > 1 and record.new_winners == 0:
             return NO_NEW_WINNERS
-        return ITERATIONS if record.number > self.iterations else None
+        return ITERATIONS if record.number > self.looping.iterations else None
 
     def _gain(self, record: Iteration) -> float:
         assert record.tuned_score is not None
@@ -234,13 +215,13 @@ class _Loop:
             self._tell(number, "decoding", previous)
         before, checked = self.hypotheses, []
 
-        def use(found: Dataset, parts: Sequence[Part]) -> None:
+        def use(found: Dataset) -> None:
             """Raise InputError if the output does not go together with the earlier ones, or cannot be tuned."""
-            together = before.added(found, parts)
+            together = before.added(found)
             match = matched_aloud if number == 1 else Dataset.matched  # what looks wrong is told once
             names = match(together.union, self.task.references).feature_names
             start = known_weights(weights, names)
-            constraints = self.constraints.holding(names, start).compile(names)
+            constraints = (self.tuning.constraints or Constraints()).holding(names, start).compile(names)
             fault = constraints.violation(feature_vector(start, names, "weights")) if any(start.values()) else None
             if fault is not None:
                 raise InputError(f"weights: {fault}")
@@ -250,11 +231,11 @@ class _Loop:
         def told(done: int, pieces: int) -> None:
             self._tell(number, "decoding", previous, pieces=(done, pieces))
 
-        found, parts = self.decodings.decode(
+        found = self.decodings.decode(
             self.task, iteration_name(number), weights, number, choose=number == 1, use=use, told=told
         )
         seconds = time.perf_counter() - began
-        self.hypotheses = checked[0].moved(parts) if checked else before.added(found, parts)
+        self.hypotheses = checked[0] if checked else before.added(found)
         if known is not None:
             return known
         problem = self._problem(found)
@@ -300,18 +281,13 @@ class _Loop:
         everything = self.hypotheses.union
         # A weight without a feature in the output stays: the decoder may need it, but tuning cannot see it.
         start = known_weights(record.weights, everything.feature_names)
-        found = tune(
-            everything.matched(self.task.references),
-            metric=self.metric,
+        tuning = replace(
+            self.tuning,
             start=start if any(start.values()) else None,
-            seed=self.seed + record.number - 1,
-            also=(),
-            oracle=False,
-            progress=report if self.progress is not None else None,
-            constraints=self.constraints,
-            store=self.store,
-            **self.tuning,
+            seed=self.looping.seed + record.number - 1,
+            progress=report if self.looping.progress is not None else None,
         )
+        found = tune(everything.matched(self.task.references), **vars(tuning))
         if found.interrupted:  # half a search would make the resumed run differ from an uninterrupted one
             raise KeyboardInterrupt
         problem = self._problem(everything)
@@ -337,7 +313,7 @@ class _Loop:
         name = f"heldout-{iteration_name(number)}"
         if name not in self.state.heldout:
             self._tell(number, "held out", record=record)
-            found, _ = self.decodings.decode(task, name, record.weights, number)
+            found = self.decodings.decode(task, name, record.weights, number)
             problem = self._problem(found, task)
             score = float(self.metric.score(problem.baseline(_vector(record.weights, problem)).total))
             heldout = {**self.state.heldout, name: (score, _without_output(problem))}
@@ -359,7 +335,7 @@ class _Loop:
             stopped=stopped,
             metric=self.metric.signature,
             higher_is_better=self.metric.higher_is_better,
-            seed=self.seed,
+            seed=self.looping.seed,
             sentences=self.task.sentences,
             unit=self.hypotheses.unit,
             seconds=self.state.seconds + time.perf_counter() - self.before,
@@ -383,8 +359,8 @@ class _Loop:
 
     def _tell(self, number: int, stage: str, previous: Iteration | None = None, **more: Any) -> None:
         """Report the stage of an iteration; ``more`` are further fields of LoopProgress."""
-        if self.progress is not None:
-            self.progress(LoopProgress(number, stage, previous=previous, unit=self.hypotheses.unit, **more))
+        if self.looping.progress is not None:
+            self.looping.progress(LoopProgress(number, stage, previous=previous, unit=self.hypotheses.unit, **more))
 
 
 def _without_output(problem: Problem) -> int:
