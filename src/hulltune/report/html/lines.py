@@ -86,39 +86,27 @@ def page_line(
     origin[list(group)], direction[list(group)] = 0.0, 1.0  # so that the step is the weight itself
     winners = searched.along(origin, direction)
     places = np.unique(winners.lefts[np.isfinite(winners.lefts)])
-    scores = _scores_between(problem, winners, places)
-    surface = _surface(problem, winners, f"weight of {names}", now)
+    surfaces = [_surface(each, winners, f"weight of {names}", now) for each in (problem, *others)]
+    surface, scores = surfaces[0], [_scores_between(each, places) for each in surfaces]
     edges = rounded(places)
     margin = float(np.ldexp(np.median(np.abs(edges)), -44)) if len(edges) else 0.0
     wide = _has_room(edges, margin)
-    kept = _some(scores, wide, most, _interval_at(places, now), higher=surface.higher_is_better)
-    further = [_scores_between(other, winners, places) for other in others]
-    edges, (scores, *further) = without_gaps(edges, kept, [scores, *further])
+    here = int(np.searchsorted(places, now, side="right"))
+    kept = _some(scores[0], wide, most, here, higher=surface.higher_is_better)
+    edges, scores = without_gaps(edges, kept, scores)
     return PageLine(
         name=names,
         group=tuple(group),
         now=now,
         edges=edges,
-        scores=scores,
-        others=tuple(further),
+        scores=scores[0],
+        others=tuple(scores[1:]),
         intervals=len(places) + 1,
         thinned=bool(kept.sum() < wide.sum()),
         margin=margin,
         surface=surface,
         winners=winners,
     )
-
-
-def _interval_at(places: Floats, at: float) -> int:
-    return int(np.searchsorted(places, at, side="right"))
-
-
-def _scores_between(problem: Problem, winners: Winners, places: Floats) -> Floats:
-    """The scores between places at which the surface may change."""
-    surface = winners.surface(problem)
-    scores = np.asarray(problem.metric.score(surface.statistics), dtype=np.float64)
-    found: Floats = scores[np.concatenate([[0], np.searchsorted(surface.breakpoints, places, side="right")])]
-    return found
 
 
 def _surface(problem: Problem, winners: Winners, axis: str, now: float) -> MetricSurface:
@@ -129,6 +117,12 @@ def _surface(problem: Problem, winners: Winners, axis: str, now: float) -> Metri
     return MetricSurface(
         axis, found.breakpoints, scores, ((f"now {now:.4g}", now),), metric.signature, metric.higher_is_better
     )
+
+
+def _scores_between(surface: MetricSurface, places: Floats) -> Floats:
+    """The scores between places, among which are all at which the surface changes."""
+    found: Floats = surface.scores[np.searchsorted(surface.breakpoints, np.append(-math.inf, places), side="right")]
+    return found
 
 
 def _has_room(edges: Floats, margin: float) -> Bools:

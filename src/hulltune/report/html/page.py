@@ -76,19 +76,14 @@ def write_report(
     >>> write_report(task.optimum, "page.html", data=task.lists, metric="wer").name
     'page.html'
     """
-    check_report_path(path)
+    if Path(path).suffix.lower() not in (".html", ".htm"):  # no browser would open it
+        raise InputError(f"{path}: expected a name that ends in .html")
     problem = _problem(result, data, references, metric)
     subject = subject_of(result, problem, also=also, command=command)
     text = page_html(subject, plane=plane, megabytes=megabytes, threads=threads)
     with written_atomically(path) as file:
         file.write(text.encode("utf-8", errors="replace"))
     return Path(path)
-
-
-def check_report_path(path: str | Path) -> None:
-    """Refuse the name of a report that no browser would open."""
-    if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"{path}: expected a name that ends in .html")
 
 
 def inline_report(result: TuneResult) -> str:
@@ -295,14 +290,13 @@ def _copies(weights: Mapping[str, float]) -> dict[str, list[str | int]]:
     marks = {name: -1e300 - k * 1e290 for k, name in enumerate(weights)}
     places = {repr(mark): k for k, mark in enumerate(marks.values())}
     pattern = re.compile("(" + "|".join(map(re.escape, places)) + ")")
-    for title, kind in (("JSON", "json"), ("moses.ini", "moses"), ("name value", "lines")):
+    for title, kind in (("JSON", "json"), ("moses.ini", "moses")):
         try:
             text = weights_text(marks, kind)
         except InputError:  # a name that the format cannot hold
             continue
         copies[title] = [places.get(piece, piece) for piece in pattern.split(text)]
     copies["name=value"] = [piece for k, name in enumerate(weights) for piece in (f"{name}=", k, "\n")]
-    copies.pop("name value", None)
     return copies
 
 
