@@ -1,302 +1,242 @@
-"""The commands end to end, in this process: what they print, what they write, and their exit codes."""
+"""The commands end to end, in this process, over lists and over forests: what they print, and what they write."""
 
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
+from jiwer import wer
 
 from hulltune import LineCma, TuneResult, read, read_weights, tune
-from hulltune.cli import main
-from hulltune.formats import write_jsonl
-from tests.cli.running import run, run_json
-from tests.tuning.corpora import random_lists
+from tests.cli.running import Shell
 
-QUICK = ["--metric", "wer", "--restarts", "2", "--directions", "4", "--also", "cer", "--threads", "1"]
+QUICK = "--metric wer --restarts 2 --directions 4 --threads 1"
 
 
-@pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with lists and references as files, and the working directory."""
-    lists = random_lists(1)
-    assert lists.references is not None
-    write_jsonl(lists, tmp_path / "lists.jsonl")
-    with (tmp_path / "lists.moses").open("w", encoding="utf-8") as file:
-        for sentence in range(len(lists)):
-            for row in range(
-                int(lists.corpus.sentence_edges[sentence]), int(lists.corpus.sentence_edges[sentence + 1])
-            ):
-                values = " ".join(
-                    f"f{k}= {value!r}" for k, value in enumerate(lists.corpus.features.matrix()[row].tolist())
-                )
-                file.write(f"{sentence} ||| {lists.text(row)} ||| {values} ||| 0\n")
-    (tmp_path / "refs.txt").write_text("".join(f"{texts[0]}\n" for texts in lists.references), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_the_calling_convention_of_scripts(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = run_json(
-        capsys, "tune", "lists.moses", "--ref", "refs.txt", "--metric", "wer", "--seed", "1", "--out", "weights.json",
-        "--json",
-    )  # fmt: skip
+@pytest.mark.parametrize("data", ["lists", "forests"])
+def test_the_calling_convention_of_scripts(folder: Path, shell: Shell, data: str) -> None:
+    """A result is that of the library, in every format of weights, and scoring, reranking and jiwer agree with it."""
+    files = "lists.moses" if data == "lists" else "forests"
+    judged = f"{files} --ref {data}.refs"
+    found = shell.json(f"tune {judged} {QUICK} --also cer --seed 3 --out w.json --out w.ini --out w.txt")
     assert {"score", "baseline", "oracle", "weights", "metric", "seed", "seconds", "line_searches"} <= found.keys()
-    assert found["seed"] == 1
-    scored = run_json(
-        capsys, "score", "lists.moses", "--ref", "refs.txt", "--weights", "weights.json", "--metric", "wer", "--json"
-    )
-    assert scored["score"] == found["score"]
-    assert scored["metric"] == found["metric"]
-    assert read_weights("weights.json") == found["weights"]
-    assert TuneResult.load("weights.json").score == found["score"]
-
-
-def test_the_command_gives_what_the_library_gives(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = run_json(capsys, "tune", "lists.moses", "--ref", "refs.txt", *QUICK, "--json", "--seed", "3")
-    result = tune("lists.jsonl", metric="wer", search=LineCma(restarts=2, directions=4), seed=3, also=["cer"])
+    assert (found["seed"], found["sentences"]) == (3, 12)
+    search = LineCma(restarts=2, directions=4)
+    result = tune(files, f"{data}.refs", metric="wer", search=search, seed=3, also=["cer"])
     assert found["weights"] == result.weights
     assert found["others"] == {name: list(pair) for name, pair in result.others.items()}
+    assert read_weights("w.json") == read_weights("w.ini") == read_weights("w.txt") == found["weights"]
+    assert (folder / "w.ini").read_text(encoding="utf-8").startswith("[weight]\n")
+    assert TuneResult.load("w.json").oracle_kind == found["oracle_kind"]
+    assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
+    scored = shell.json(f"score {judged} --weights w.json --metric wer")
+    assert (scored["score"], scored["metric"]) == (found["score"], found["metric"])
+    assert (scored["baseline"] is None) == (data == "forests")
+    text = shell(f"score {judged} --weights w.txt --metric wer --also cer,bleu")
+    assert text.startswith(f"{found['score']:.4f} = {100 * found['score']:.2f} %  wer|")
+    named = [word.partition("|")[0] for line in text.splitlines() for word in line.split() if "|version:" in word]
+    assert named == ["wer", "cer", "bleu", *["wer"] * (data == "lists")]
+    best = shell(f"rerank {files} --weights w.txt")
+    references = (folder / f"{data}.refs").read_text(encoding="utf-8").splitlines()
+    assert wer(references, best.splitlines()) == pytest.approx(found["score"], abs=1e-15)
+    shell(f"rerank {files} --weights w.txt --out best.txt")
+    assert (folder / "best.txt").read_text(encoding="utf-8") == best
 
 
-def test_every_output_format_holds_the_same_weights(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = ["w.json", "w.ini", "w.txt"]
-    outputs = [argument for name in names for argument in ("--out", name)]
-    code, out, _ = run(capsys, "tune", "lists.jsonl", *QUICK, "--quiet", *outputs)
-    assert code == 0
-    assert read_weights("w.json") == read_weights("w.ini") == read_weights("w.txt")
-    assert (data / "w.ini").read_text(encoding="utf-8").startswith("[weight]\n")
-    assert out.startswith("hulltune ")
-    assert not [path.name for path in data.iterdir() if path.name.startswith(".")]
-
-
-def test_all_constraints_arrive(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = run_json(
-        capsys, "tune", "lists.jsonl", "--metric", "wer", "--restarts", "2", "--also", "cer", "--json", "--features",
-        "words,rank", "--fix", "f0=1",
-        "--min", "f1=-0.25", "--max", "f1=0.5", "--sign", "words=-", "--tie", "f2,rank", "--scale", "none",
-        "--policy", "closest",
-        "--smoothing", "mean", "--search", "coordinate",
-    )  # fmt: skip
-    weights = found["weights"]
-    assert list(weights) == ["f0", "f1", "f2", "words", "rank"]
-    assert weights["f0"] == 1.0
-    assert -0.25 <= weights["f1"] <= 0.5
-    assert weights["words"] <= 0.0
-    assert weights["f2"] == weights["rank"]
-
-
-def test_held_out_lists_folds_and_replicates(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_jsonl(random_lists(2), data / "unseen.jsonl")
-    found = run_json(capsys, "tune", "lists.jsonl", *QUICK, "--json", "--heldout", "unseen.jsonl", "--replicates", "2")
-    assert found["heldout"]["how"] == "file"
-    assert found["replicates"]["seeds"] == [1, 2]
-    assert len(found["replicates"]["heldout_scores"]) == 2
-    found = run_json(
-        capsys, "tune", "lists.jsonl", *QUICK, "--json", "--heldout", "lists.moses", "--heldout-ref", "refs.txt"
+def test_added_scores(folder: Path, shell: Shell) -> None:
+    rows = len((folder / "lists.moses").read_text(encoding="utf-8").splitlines())
+    (folder / "comet.txt").write_text("".join(f"{row % 7}\n" for row in range(rows)), encoding="utf-8")
+    found = shell.json(
+        f"tune lists.moses --ref lists.refs {QUICK} --add comet.txt comet "
+        "--heldout lists.moses --heldout-ref lists.refs --heldout-add comet.txt"
     )
-    assert found["heldout"]["score"] == found["score"]
-    found = run_json(capsys, "tune", "lists.jsonl", *QUICK, "--json", "--folds", "3")
-    assert found["heldout"]["how"] == "folds"
-
-
-def test_added_scores(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = len((data / "lists.moses").read_text(encoding="utf-8").splitlines())
-    (data / "comet.txt").write_text("".join(f"{row % 7}\n" for row in range(rows)), encoding="utf-8")
-    found = run_json(
-        capsys, "tune", "lists.moses", "--ref", "refs.txt", *QUICK, "--json", "--add", "comet.txt", "comet",
-        "--heldout", "lists.moses", "--heldout-ref", "refs.txt", "--heldout-add", "comet.txt",
-    )  # fmt: skip
     assert list(found["weights"]) == ["f0", "f1", "f2", "comet"]
     assert found["heldout"]["score"] == found["score"]
-    code, _, err = run(capsys, "tune", "lists.moses", "--ref", "refs.txt", "--quiet", "--add", "comet.txt")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "option '--add' requires 2 arguments" in err
 
 
-def test_continuing_from_a_result(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first = run_json(capsys, "tune", "lists.jsonl", *QUICK, "--json", "--out", "w.json")
-    again = run_json(capsys, "tune", "lists.jsonl", *QUICK, "--json", "--start", "w.json", "--store", "s.sqlite")
+def test_continuing_from_a_result(folder: Path, shell: Shell) -> None:
+    first = shell.json(f"tune lists.jsonl {QUICK} --out w.json")
+    again = shell.json(f"tune lists.jsonl {QUICK} --start w.json --store s.sqlite")
     assert again["start"] == first["weights"]
     assert again["score"] <= first["score"]
-    assert (data / "s.sqlite").exists()
+    assert (folder / "s.sqlite").exists()
 
 
-def test_rerank_and_score_agree(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = run_json(capsys, "tune", "lists.jsonl", *QUICK, "--json", "--out", "w.txt")
-    code, out, _ = run(capsys, "rerank", "lists.jsonl", "--weights", "w.txt")
-    assert code == 0
-    from jiwer import wer
-
-    references = (data / "refs.txt").read_text(encoding="utf-8").splitlines()
-    assert wer(references, out.splitlines()) == pytest.approx(found["score"], abs=1e-15)
-    assert main(["rerank", "lists.jsonl", "--weights", "w.txt", "--out", "best.txt"]) == 0
-    assert (data / "best.txt").read_text(encoding="utf-8") == out
-    code, text, _ = run(capsys, "score", "lists.jsonl", "--weights", "w.txt", "--metric", "wer", "--also", "cer,bleu")
-    assert code == 0
-    score = found["score"]
-    assert text.startswith(f"{score:.4f} = {100 * score:.2f} %  wer|")
-    named = [word.partition("|")[0] for line in text.splitlines() for word in line.split() if "|version:" in word]
-    assert named == ["wer", "cer", "bleu", "wer"]
-
-
-def test_k_best_lists_can_be_read_again(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (data / "w.txt").write_text("f0 1\nf1 -0.5\nf2 0.25\n", encoding="utf-8")
+@pytest.mark.parametrize(("data", "weights"), [("lists.jsonl", "old.txt"), ("forests", "forests.w")])
+def test_the_best_can_be_read_again(folder: Path, shell: Shell, data: str, weights: str) -> None:
+    picks = shell(f"rerank {data} --weights {weights}").splitlines()
     for output in ("moses", "jsonl"):
-        assert (
-            main(["rerank", "lists.jsonl", "--weights", "w.txt", "--best", "3", "--as", output, "--out", output]) == 0
-        )
-        best = read(data / output)
-        assert (len(best), best.corpus.edges) == (12, 36)
-        for sentence in range(12):
-            rows = range(int(best.corpus.sentence_edges[sentence]), int(best.corpus.sentence_edges[sentence + 1]))
-            totals = [float(best.corpus.features.matrix()[row] @ [1.0, -0.5, 0.25]) for row in rows]
-            assert best.scores is not None
-            assert [float(best.scores[row]) for row in rows] == totals == sorted(totals, reverse=True)
-    code, _, err = run(capsys, "rerank", "lists.jsonl", "--weights", "w.txt", "--best", "3", "--as", "text")
-    assert code == 2
-    assert "only for the best candidate" in err
+        shell(f"rerank {data} --weights {weights} --best 3 --as {output} --out best.{output}")
+        best = read(f"best.{output}")
+        assert [best.text(row) for row in range(0, 36, 3)] == picks
+        assert best.scores is not None
+        totals = best.corpus.features.matrix() @ np.array([read_weights(weights)[name] for name in best.feature_names])
+        np.testing.assert_allclose(best.scores, totals)
+        assert np.all(np.diff(best.scores.reshape(12, 3)) <= 0)
 
 
-def test_an_empty_list_is_a_line_and_a_line_break_a_space(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_list_is_a_line_and_a_line_break_a_space(folder: Path, shell: Shell) -> None:
     records = [
         {"id": 0, "candidates": [{"text": "a\nb", "features": {"x": 1}}]},
         {"id": 1, "candidates": []},
         {"id": 2, "candidates": [{"text": "c", "features": {"x": 1}}]},
     ]
-    (data / "odd.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
-    (data / "w.txt").write_text("x 1\n", encoding="utf-8")
-    code, out, err = run(capsys, "rerank", "odd.jsonl", "--weights", "w.txt", "--quiet")
-    assert (code, out) == (0, "a b\n\nc\n")
-    assert "1 text had line breaks" in err
-    code, _, err = run(capsys, "rerank", "odd.jsonl", "--weights", "w.txt", "--as", "moses", "--quiet")
-    assert code == 2
-    assert "which a Moses list cannot hold" in err
+    (folder / "odd.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    (folder / "x.txt").write_text("x 1\n", encoding="utf-8")
+    assert shell("rerank odd.jsonl --weights x.txt --quiet") == "a b\n\nc\n"
+    assert "1 text had line breaks" in shell.said
+    shell.refuses("rerank odd.jsonl --weights x.txt --as moses --quiet", "which a Moses list cannot hold")
 
 
-def test_a_packed_file_gives_the_same_result(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, "convert", "lists.jsonl", "lists.hull")
-    assert (code, out) == (0, "")
-    assert "12 sentences" in err
-    packed, plain = (run_json(capsys, "tune", name, *QUICK, "--json") for name in ("lists.hull", "lists.jsonl"))
-    assert packed["weights"] == plain["weights"]
-    assert packed["gain"] == plain["gain"]
-
-
-def test_info(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [
-        "0 ||| a b ||| x=1 y=2 ||| 1",
-        "0 ||| a b ||| x=1 y=2 ||| 1",
-        "0 ||| c ||| x=3 ||| 2",
-        "2 |||  ||| x=1 y=1 ||| 0",
-    ]
-    (data / "x.moses").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    (data / "x.refs").write_text("a b\nq\nc\n", encoding="utf-8")
-    found = run_json(capsys, "info", "x.moses", "--ref", "x.refs", "--metric", "wer", "--json")
+def test_info_on_lists(folder: Path, shell: Shell) -> None:
+    lines = ["0 ||| a b ||| x=1 y=2 ||| 1"] * 2 + ["0 ||| c ||| x=3 ||| 2", "2 |||  ||| x=1 y=1 ||| 0"]
+    (folder / "x.moses").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "x.refs").write_text("a b\nq\nc\n", encoding="utf-8")
+    found = shell.json("info x.moses --ref x.refs --metric wer")
     assert (found["sentences"], found["candidates"], found["duplicates"]) == (3, 3, 1)
     assert found["candidates_per_sentence"] == {"least": 0, "mean": 1.0, "most": 2}
     assert (found["empty_lists"], found["empty_texts"]) == (["1"], 1)
-    assert [(f["name"], f["least"], f["most"], f["omitted"]) for f in found["features"]] == [
-        ("x", 1.0, 3.0, 0), ("y", 0.0, 2.0, 1),
-    ]  # fmt: skip
+    features = [(f["name"], f["least"], f["most"], f["omitted"]) for f in found["features"]]
+    assert features == [("x", 1.0, 3.0, 0), ("y", 0.0, 2.0, 1)]
     assert found["scores"]["baseline"] == 1.0  # the highest score is that of c: all five words are wrong
     assert found["scores"]["oracle"] == 0.5
-    code, out, _ = run(capsys, "info", "x.moses", "--ref", "x.refs", "--metric", "wer")
-    assert code == 0
+    out = shell("info x.moses --ref x.refs --metric wer")
     assert "1 duplicate " in out
     assert "omitted 1 time, taken as 0" in out
     assert "first choice 1.0000, oracle 0.5000 (exact, all candidates)  wer|" in out
-    code, out, _ = run(capsys, "info", "x.moses")
-    assert code == 0
-    assert "oracle" not in out
+    assert "oracle" not in shell("info x.moses")
 
 
-def test_surface(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = run_json(capsys, "tune", "lists.jsonl", *QUICK, "--json", "--out", "w.json")
-    (data / "other.txt").write_text("f0 1\nf1 1\nf2 -1\n", encoding="utf-8")
-    common = ["surface", "lists.jsonl", "--metric", "wer", "--weights", "w.json"]
-    code, out, _ = run(capsys, *common, "--feature", "f1")
-    assert code == 0
-    rows = [line.split(",") for line in out.splitlines()]
+def test_info_on_forests(folder: Path, shell: Shell) -> None:
+    (folder / "forests" / "README").write_text("not a forest\n", encoding="utf-8")
+    found = shell.json("info forests --ref forests.refs --metric wer")
+    assert found["kinds"]["lattice"] == found["kinds"]["hypergraph"] == 6
+    assert [feature["name"] for feature in found["features"]] == ["lm", "tm", "length"]
+    assert found["scores"]["baseline"] is None
+    assert found["scores"]["oracle"] < 0.5
+    assert found["left_out"] == ["forests/README"]
+    assert "12 sentences (6 lattices, 6 hypergraphs)" in shell("info forests")
+    assert "left out 1 file in no known format of forests: README" in shell.said
+
+
+def test_surface(folder: Path, shell: Shell) -> None:
+    found = shell.json(f"tune lists.jsonl {QUICK} --out w.json")
+    common = "surface lists.jsonl --metric wer --weights w.json"
+    rows = [line.split(",") for line in shell(f"{common} --feature f1").splitlines()]
     assert rows[0] == ["from", "to", "score"]
     assert (rows[1][0], rows[-1][1]) == ("-inf", "inf")
     here = [row for row in rows[1:] if float(row[0]) < found["weights"]["f1"] < float(row[1])]
     assert [float(row[2]) for row in here] == [found["score"]]
     assert [row[1] for row in rows[1:-1]] == [row[0] for row in rows[2:]]
-    best = run_json(capsys, *common, "--feature", "f1", "--json")
+    best = shell.json(f"{common} --feature f1")
     assert best["score"] == min(float(row[2]) for row in rows[1:]) <= found["score"]
     for name, magic in (("s.png", b"\x89PNG"), ("s.svg", b"<?xml"), ("s.csv", b"from,to")):
-        code, out, _ = run(capsys, *common, "--to", "other.txt", "--out", name)
-        assert code == 0
-        assert out.startswith("best ")
-        assert (data / name).read_bytes().startswith(magic)
-    assert main([*common, "--feature", "f1", "--range=-1,1", "--out", "r.png"]) == 0
-    capsys.readouterr()
-    for wrong, complaint in (
-        (["--feature", "f9"], "unknown feature 'f9'"),
-        (["--to", "w.json"], "both sets of weights are the same"),
-        (["--feature", "f1", "--out", "x.gif"], "no known suffix"),
-        (["--feature", "f1", "--range", "2,1"], "expected LOW,HIGH"),
-    ):
-        code, _, err = run(capsys, *common, *wrong)
-        assert code == 2
-        assert complaint in err
+        assert shell(f"{common} --to old.txt --range=-1,1 --out {name}").startswith("best ")
+        assert (folder / name).read_bytes().startswith(magic)
+    shell.refuses(f"{common} --to w.json", "both sets of weights are the same")
 
 
-def test_the_surface_between_two_weights_scores_both(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (data / "a.txt").write_text("f0 1\nf1 0.3\nf2 0.11\n", encoding="utf-8")
-    (data / "b.txt").write_text("f0 -0.2\nf1 1.7\nf2 0.9\n", encoding="utf-8")
-    _, out, _ = run(capsys, "surface", "lists.jsonl", "--metric", "wer", "--weights", "a.txt", "--to", "b.txt")
+def test_the_surface_between_two_weights_scores_both(folder: Path, shell: Shell) -> None:
+    out = shell("surface lists.jsonl --metric wer --weights old.txt --to new.txt")
     rows = [tuple(map(float, line.split(","))) for line in out.splitlines()[1:]]
-    for place, name in ((0.0, "a.txt"), (1.0, "b.txt")):
-        expected = run_json(capsys, "score", "lists.jsonl", "--metric", "wer", "--weights", name, "--json")["score"]
+    for place, name in ((0.0, "old.txt"), (1.0, "new.txt")):
+        expected = shell.json(f"score lists.jsonl --metric wer --weights {name}")["score"]
         assert [score for left, right, score in rows if left < place < right] == [expected]
 
 
-def test_demo_of_lists(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "demo", "--out", "demo", "--sentences", "30", "--candidates", "10", "--quiet")
-    assert code == 0
-    assert "known optimum" in out
-    names = sorted(path.name for path in (data / "demo").iterdir())
+def test_demo_of_lists(folder: Path, shell: Shell) -> None:
+    assert "known optimum" in shell("demo --out demo --sentences 30 --candidates 10 --quiet")
+    names = sorted(path.name for path in (folder / "demo").iterdir())
     assert names == ["demo.jsonl", "demo.surface.png", "demo.weights.json"]
 
 
-def test_notes_on_weights_that_are_missing(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (data / "w.txt").write_text("f0 1\n", encoding="utf-8")
-    code, _, err = run(capsys, "rerank", "lists.jsonl", "--weights", "w.txt", "--quiet")
-    assert code == 0
-    assert "no weight for f1, f2: taken as 0" in err
-    for content, complaint in (
-        ("f0 1\nlm 2\n", "a weight for 'lm', which is no feature of the lists"),
-        ("lm 2\n", "no weight for any"),
-    ):
-        (data / "w.txt").write_text(content, encoding="utf-8")
-        code, _, err = run(capsys, "rerank", "lists.jsonl", "--weights", "w.txt")
-        assert code == 2
-        assert complaint in err
-
-
-def test_skipped_lines_are_listed(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with (data / "lists.moses").open("a", encoding="utf-8") as file:
+def test_skipped_lines_are_listed(folder: Path, shell: Shell) -> None:
+    with (folder / "lists.moses").open("a", encoding="utf-8") as file:
         file.write("3 ||| broken\n")
-    code, _, err = run(capsys, "info", "lists.moses", "--on-error", "skip")
-    assert code == 0
-    assert "skipped 1 fault:\n  lists.moses:97: " in err
-    assert run(capsys, "info", "lists.moses")[0] == 2
+    shell("info lists.moses --on-error skip")
+    assert "skipped 1 fault:\n  lists.moses:97: " in shell.said
+    shell.refuses("info lists.moses", "lists.moses:97: ")
 
 
-def test_weights_of_features_that_the_lists_lack(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (data / "w.txt").write_text("f0 1\nf1 1\nf2 1\nrare 5\n", encoding="utf-8")
-    code, out, err = run(capsys, "rerank", "lists.jsonl", "--weights", "w.txt", "--missing", "0", "--quiet")
-    assert code == 0
-    assert "the lists have no rare: taken as 0" in err
-    (data / "w.txt").write_text("f0 1\nf1 1\nf2 1\n", encoding="utf-8")
-    assert run(capsys, "rerank", "lists.jsonl", "--weights", "w.txt", "--quiet")[:2] == (0, out)
+@pytest.mark.parametrize(("data", "weights"), [("lists", "old.txt"), ("forests", "forests.w")])
+def test_weights_of_features_that_the_data_lack(folder: Path, shell: Shell, data: str, weights: str) -> None:
+    files = "lists.jsonl --missing 0" if data == "lists" else "forests"
+    out = shell(f"rerank {files} --weights {weights}")
+    with (folder / weights).open("a") as file:
+        file.write("rare 5\n")
+    assert shell(f"rerank {files} --weights {weights}") == out
+    assert f"the {data} have no rare: taken as 0" in shell.said
 
 
-def test_an_interrupt_is_heard_again_after_a_command(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    import signal
-
+def test_an_interrupt_is_heard_again_after_a_command(folder: Path, shell: Shell) -> None:
     before = signal.getsignal(signal.SIGINT)
-    assert run(capsys, "tune", "lists.jsonl", *QUICK, "--quiet")[0] == 0
+    shell(f"tune lists.jsonl {QUICK} --quiet")
     assert signal.getsignal(signal.SIGINT) is before
+
+
+# Forests.
+
+
+def test_patterns_files_and_ids(folder: Path, shell: Shell) -> None:
+    rest = f"--ref forests.refs {QUICK} --no-oracle --quiet"
+    names = " ".join(f"forests/{number}.hg.gz" for number in range(1, 13))
+    given = ("forests", "'forests/*.hg.gz'", "forests --ids name1", names)
+    first, *others = (shell.json(f"tune {data} {rest}")["weights"] for data in given)
+    assert others == [first] * 3
+    (folder / "forests" / "3.hg.gz").unlink()
+    shell.refuses(f"tune forests {rest}", "11 sentences, but 12 reference lines")
+    assert shell.json(f"tune forests --ids name1 {rest}")["sentences"] == 11
+    assert "left out 1 of 12 reference lines, for which there is no forest" in shell.said
+    shell.refuses(f"tune forests --ids name {rest}", "--ids name1 counts from 1")
+
+
+def test_lists_beside_forests(folder: Path, shell: Shell) -> None:
+    (folder / "forests" / "1.hg.gz").unlink()
+    lists = ["0 ||| ba ||| lm=1 ||| 0", "0 ||| be ||| lm=2 tm=1 length=3 ||| 1"]
+    (folder / "lists.txt").write_text("".join(f"{line}\n" for line in lists), encoding="utf-8")
+    found = shell.json(f"tune lists.txt forests --ids name1 --missing 0 --ref forests.refs {QUICK} --quiet")
+    assert found["sentences"] == 12
+    assert found["baseline_kind"] == "the start weights' choice, and the lists' own first choice"
+
+
+def test_signs_and_words_on_request(folder: Path, shell: Shell) -> None:
+    plain = shell.json("info forests")["features"]
+    turned = shell.json("info forests --negate all")["features"]
+    assert [feature["most"] for feature in turned] == [-feature["least"] for feature in plain]
+    assert shell.json("info forests --negate tm")["features"] == [plain[0], turned[1], plain[2]]
+    dropped = shell("rerank forests --weights forests.w --drop ba,be,bi,bo,bu --quiet")
+    assert set(dropped.split()) <= {"da", "de", "di", "do", "du"}
+
+
+def test_threads_that_read_change_nothing(folder: Path, shell: Shell) -> None:
+    said = []
+    for threads in (1, 3):
+        shell(f"convert forests {threads}.hull --threads {threads}")
+        lines = ("score forests --ref forests.refs -w forests.w", "rerank forests -w forests.w", "info forests")
+        said.append([shell(f"{line} -j {threads}") for line in lines])
+    assert said[0] == said[1]
+    assert (folder / "1.hull").read_bytes() == (folder / "3.hull").read_bytes()
+
+
+# What the answer of ``tune`` tells of the best that is possible, and of a search that ended early.
+
+
+def test_a_bound_beside_an_oracle_that_is_not_exact(folder: Path, shell: Shell) -> None:
+    tuning = "tune task.jsonl --metric bleu --restarts 3 --quiet"
+    found = shell.json(tuning)
+    assert found["oracle"] < found["oracle_bound"]
+    assert f"the best picks (greedy, all candidates); none can beat {found['oracle_bound']:.2f}\n" in shell(tuning)
+    alone = shell.json("score task.jsonl --oracle --metric bleu --quiet")
+    assert (alone["score"], alone["bound"], alone["exact"]) == (found["oracle"], found["oracle_bound"], False)
+    described = shell.json("info task.jsonl --metric bleu")["scores"]
+    assert (described["oracle"], described["oracle_bound"]) == (alone["score"], alone["bound"])
+
+
+def test_no_bound_beside_an_exact_oracle_and_why_a_search_ended(folder: Path, shell: Shell) -> None:
+    out = shell("tune lists.jsonl --metric wer --restarts 60 --quiet")
+    assert "the best picks (exact, all candidates)\n" in out
+    assert "\nended early: " in out
+    assert shell.json("tune lists.jsonl --metric wer --restarts 3 --quiet")["ended"] is None
