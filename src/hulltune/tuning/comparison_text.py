@@ -9,9 +9,8 @@ from difflib import SequenceMatcher
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from hulltune.metrics.counts import percent_of
-from hulltune.tuning.summary import count_table
-from hulltune.tuning.text_tables import WIDTH, Block, TextTable
+from hulltune.tuning.summary import count_table, interval_text, score_table
+from hulltune.tuning.text_tables import WIDTH, Block
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
@@ -66,26 +65,18 @@ def _scores(comparison: Comparison) -> Block:
     if comparison.metric is None or comparison.old_score is None or comparison.new_score is None:
         return [f"old: {comparison.old}", f"new: {comparison.new}"]
     digits = 4 if max(abs(comparison.old_score), abs(comparison.new_score)) < 2 else 2
-    in_percent = percent_of(comparison.metric, 0.0) is not None
-    gain, interval = comparison.gain, comparison.interval
-    assert gain is not None
+    interval = comparison.interval
     assert interval is not None
-    rows: list[tuple[str, ...]] = [("", "score", *(("%",) if in_percent else ()), "gain", "")]
-    for side, name, score in (
-        ("old", comparison.old, comparison.old_score),
-        ("new", comparison.new, comparison.new_score),
-    ):
-        percent = percent_of(comparison.metric, score)
-        cells = (f"{score:.{digits}f}", *(() if percent is None else (f"{percent:.2f}",)))
-        change = f"{gain:+.{digits}f}" if side == "new" else ""
-        rows.append((side, *cells, change, name))
-    better = "higher" if comparison.higher_is_better else "lower"
-    notes = [
-        f"{comparison.metric} ({better} is better)",
-        f"gain: by how much the score is better, negative if it is worse; 95%: {interval.low:+.{digits}f} to "
-        f"{interval.high:+.{digits}f} ({interval.samples:,} paired bootstrap samples)",
+    rows = [
+        ("old", comparison.old_score, "", comparison.old),
+        ("new", comparison.new_score, f"{comparison.gain:+.{digits}f}", comparison.new),
     ]
-    return TextTable(rows, "<>>><" if in_percent else "<>><", notes)
+    notes = [
+        f"{comparison.metric} ({'higher' if comparison.higher_is_better else 'lower'} is better)",
+        f"gain: by how much the score is better, negative if it is worse; {interval_text(interval, digits)} "
+        f"({interval.samples:,} paired bootstrap samples)",
+    ]
+    return score_table(comparison.metric, rows, digits, notes)
 
 
 def _change(change: Change, colour: bool) -> list[str]:

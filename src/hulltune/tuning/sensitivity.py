@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from hulltune.arrays import Bools, Floats, Int64s, as_number
-from hulltune.errors import InputError
+from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.problem import Problem
 from hulltune.search.steps import AT_ONCE, LEAST_AT_ONCE
@@ -49,14 +47,6 @@ def usual_tolerance(*scores: float) -> float:
     return 0.001 if max(map(abs, scores)) < 2 else 0.1
 
 
-def checked_tolerance(tolerance: Any) -> float:
-    """The tolerance as a plain number; InputError if it is none, negative or infinite."""
-    number = as_number(tolerance)
-    if number is None or not 0.0 <= number < math.inf:
-        raise InputError(f"tolerance: expected a number of at least 0, got {tolerance!r}")
-    return number
-
-
 def sensitivity(
     problem: Problem,
     weights: Floats,
@@ -72,7 +62,7 @@ def sensitivity(
     itself. One line search for each group; outputs that win on these lines are asked for.
     """
     score = problem.score(weights, workers=workers)
-    allowed = usual_tolerance(score) if tolerance is None else checked_tolerance(tolerance)
+    allowed = usual_tolerance(score) if tolerance is None else tolerance
     names = problem.feature_names
     if groups is None:
         alone = [np.array([k], dtype=np.int64) for k in range(len(names))]

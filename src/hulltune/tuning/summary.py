@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 from textwrap import wrap
@@ -83,7 +83,7 @@ def score_rows(result: TuneResult) -> list[ScoreRow]:
     rows = [
         ScoreRow("baseline", base, None, result.baseline_kind),
         ScoreRow("start", result.start_score, base, result.start_kind),
-        ScoreRow("tuned", result.score, base, _interval(result.gain, digits), result.gain, True),
+        ScoreRow("tuned", result.score, base, interval_text(result.gain, digits), result.gain, True),
     ]
     if result.oracle is not None:
         rows.append(ScoreRow("oracle", result.oracle, base, _oracle_remark(result, digits)))
@@ -93,36 +93,41 @@ def score_rows(result: TuneResult) -> list[ScoreRow]:
         rows.append(ScoreRow(f"{name}, baseline", unseen.baseline, None, how_many))
         if unseen.start is not None:
             rows.append(ScoreRow(f"{name}, start", unseen.start, unseen.baseline, ""))
-        remark = _interval(unseen.gain, digits)
+        remark = interval_text(unseen.gain, digits)
         rows.append(ScoreRow(f"{name}, tuned", unseen.score, unseen.baseline, remark, unseen.gain, True))
     return rows
 
 
 def _scores(result: TuneResult) -> TextTable:
-    digits = digits_of(result)
-    in_percent = percent_of(result.metric, 0.0) is not None
-
-    def cells(score: float) -> tuple[str, ...]:
-        percent = percent_of(result.metric, score)
-        return (f"{score:.{digits}f}", *(() if percent is None else (f"{percent:.2f}",)))
-
-    rows = [("", "score", *(("%",) if in_percent else ()), "gain", "")]
+    digits, rows = digits_of(result), list[tuple[str, float, str, str]]()
     for row in score_rows(result):
         gain = "" if row.since is None else f"{gain_of(result, row.since, row.score):+.{digits}f}"
-        rows.append((row.name, *cells(row.score), gain, row.remark))
+        rows.append((row.name, row.score, gain, row.remark))
     if result.replicates is not None:
         runs = result.replicates
         remark = f"mean ± standard deviation, seeds {runs.seeds[0]} to {runs.seeds[-1]}"
         name = f"{len(runs.seeds)} runs"
-        rows.append((name, *cells(runs.mean), f"± {runs.deviation:.{digits}f}", remark))
+        rows.append((name, runs.mean, f"± {runs.deviation:.{digits}f}", remark))
         if runs.heldout_scores:
             centre, spread = mean(runs.heldout_scores), stdev(runs.heldout_scores)
-            rows.append((f"{name}, held out", *cells(centre), f"± {spread:.{digits}f}", remark))
+            rows.append((f"{name}, held out", centre, f"± {spread:.{digits}f}", remark))
     note = "gain: by how much the score is better than that of the baseline, negative if it is worse"
     if result.gain is not None:
         samples = f"{counted(result.gain.samples, 'paired bootstrap sample')} of the sentences, seed {result.gain.seed}"
         note = f"{note}; 95%: interval of the gain over {samples}"
-    return TextTable(rows, "<>>><" if in_percent else "<>><", [note])
+    return score_table(result.metric, rows, digits, [note])
+
+
+def score_table(
+    metric: str, rows: Sequence[tuple[str, float, str, str]], digits: int, notes: Sequence[str]
+) -> TextTable:
+    """Rows of a name, a score, a gain and a remark as a table; scores of error rates stand in percent, too."""
+    cells: list[tuple[str, ...]] = [("", "score", "%", "gain", "")]
+    for name, score, gain, remark in rows:
+        cells.append((name, f"{score:.{digits}f}", f"{percent_of(metric, score) or 0.0:.2f}", gain, remark))
+    if percent_of(metric, 0.0) is not None:
+        return TextTable(cells, "<>>><", notes)
+    return TextTable([(*row[:2], *row[3:]) for row in cells], "<>><", notes)
 
 
 def gain_of(result: TuneResult, before: float, after: float) -> float:
@@ -149,7 +154,7 @@ def _verdict(result: TuneResult) -> list[str]:
         how, why = "do as well as", "gain nothing"
     else:
         how, why = "may do as well as", "gain no more than noise"
-    numbers = f"{gain:+.{digits}f}, 95%: {over.low:+.{digits}f} to {over.high:+.{digits}f}"
+    numbers = f"{gain:+.{digits}f}, {interval_text(over, digits)}"
     return wrap(f"On sentences not tuned on, {which} {how} the tuned ones, which {why} ({numbers}).", WIDTH)
 
 
@@ -204,7 +209,8 @@ def proof_text(proof: Certificate, result: TuneResult) -> str:
     return f"no weights of the region score {better} than {proof.bound:.{digits}f}; {reached}"
 
 
-def _interval(gain: Interval | None, digits: int) -> str:
+def interval_text(gain: Interval | None, digits: int) -> str:
+    """The ends of an interval, in words."""
     return "" if gain is None else f"95%: {gain.low:+.{digits}f} to {gain.high:+.{digits}f}"
 
 
