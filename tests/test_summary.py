@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
-import sys
 from typing import Any
 from xml.etree import ElementTree
 
@@ -220,24 +218,6 @@ def test_progress_in_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
     show(done)
     show(done)
     assert capsys.readouterr().err.splitlines() == [line(STEP), line(done)]
+    with shown_progress(quiet=True) as shown:
+        assert shown is None
     assert line(STEP) == "3/20 starts, 500 line searches (250/s), best 21.50 (baseline 18.00)"
-
-
-def test_progress_as_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "120")
-    with shown_progress() as show:
-        assert show is not None
-        show(STEP)
-    drawn = terminal.getvalue()
-    assert "3/20 starts" in drawn
-    assert "best 21.50 (baseline 18.00)" in drawn
-    assert "250 line searches/s" in drawn
-    with shown_progress(quiet=True) as show:
-        assert show is None

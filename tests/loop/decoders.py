@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 SENTENCES = 12
@@ -52,14 +52,18 @@ def shown(weights: Mapping[str, float], size: int = 5, seed: int = 1) -> list[di
     return records
 
 
-def moses_lines(weights: Mapping[str, float], size: int = 5, seed: int = 1) -> list[str]:
-    lines = []
-    for sentence, record in enumerate(shown(weights, size, seed)):
+def lines_of(records: Iterable[tuple[object, dict[str, Any]]], weights: Mapping[str, float]) -> Iterator[str]:
+    """Lines of a Moses list, from the records of sentences with their names."""
+    for name, record in records:
         for candidate in record["candidates"]:
-            score = sum(weights.get(name, 0.0) * value for name, value in candidate["features"].items())
-            values = " ".join(f"{name}={value!r}" for name, value in candidate["features"].items())
-            lines.append(f"{sentence} ||| {candidate['text']} ||| {values} ||| {score!r}")
-    return lines
+            score = sum(weights.get(feature, 0.0) * value for feature, value in candidate["features"].items())
+            values = " ".join(f"{feature}={value!r}" for feature, value in candidate["features"].items())
+            yield f"{name} ||| {candidate['text']} ||| {values} ||| {score!r}\n"
+
+
+def moses_text(weights: Mapping[str, float], size: int = 5, seed: int = 1) -> str:
+    """The Moses list of all sentences."""
+    return "".join(lines_of(enumerate(shown(weights, size, seed)), weights))
 
 
 def main(weights: str, output: str, size: str = "5", seed: str = "1") -> None:
@@ -69,7 +73,7 @@ def main(weights: str, output: str, size: str = "5", seed: str = "1") -> None:
 
     found = json.loads(Path(weights).read_text(encoding="utf-8"))["weights"]
     print(f"decoding with {found}", file=sys.stderr)
-    Path(output).write_text("\n".join(moses_lines(found, int(size), int(seed))) + "\n", encoding="utf-8")
+    Path(output).write_text(moses_text(found, int(size), int(seed)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.loop.decoders import NAMES, SENTENCES, shown
+from tests.loop.decoders import NAMES, SENTENCES, lines_of, shown
 
 INPUT = "".join(f"{number}\n" for number in range(SENTENCES))
 
@@ -41,30 +41,6 @@ def decode_to_forests(weights: Mapping[str, float], inputs: Sequence[int]) -> li
     ]  # fmt: skip
 
 
-class Dying:
-    """A function as a decoder whose process is killed when it gets sentence 6 while ``marker`` exists."""
-
-    def __init__(self, marker: Path) -> None:
-        self.marker = marker
-
-    def __call__(self, weights: Mapping[str, float], inputs: Sequence[int]) -> list[dict[str, Any]]:
-        if 6 in inputs and self.marker.exists():
-            self.marker.unlink()
-            print("about to die", flush=True)
-            os.kill(os.getpid(), 9)
-        return decode(weights, inputs)
-
-
-def moses(records: Sequence[tuple[object, dict[str, Any]]], weights: Mapping[str, float]) -> str:
-    lines = []
-    for name, record in records:
-        for candidate in record["candidates"]:
-            score = sum(weights.get(feature, 0.0) * value for feature, value in candidate["features"].items())
-            values = " ".join(f"{feature}={value!r}" for feature, value in candidate["features"].items())
-            lines.append(f"{name} ||| {candidate['text']} ||| {values} ||| {score!r}\n")
-    return "".join(lines)
-
-
 def forest_text(record: Mapping[str, Any]) -> str:
     lines = [
         c["text"] + " ||| " + " ".join(f"{name}={value!r}" for name, value in c["features"].items())
@@ -79,15 +55,15 @@ def write(style: str, weights: Mapping[str, float], numbers: Sequence[int | None
     known = [(place, number, everything[number]) for place, number in enumerate(numbers) if number is not None]
     local = [(place, record) for place, _, record in known]
     if style == "moses":
-        output.write_text(moses(local, weights))
+        output.write_text("".join(lines_of(local, weights)))
     elif style == "moses.gz":
-        output.write_bytes(gzip.compress(moses(local, weights).encode()))
+        output.write_bytes(gzip.compress("".join(lines_of(local, weights)).encode()))
     elif style == "moses, numbers of the input":
-        output.write_text(moses([(number, record) for _, number, record in known], weights))
+        output.write_text("".join(lines_of([(number, record) for _, number, record in known], weights)))
     elif style == "moses, names of the input":
-        output.write_text(moses([(f"utt-{number:02d}", record) for _, number, record in known], weights))
+        output.write_text("".join(lines_of([(f"utt-{number:02d}", record) for _, number, record in known], weights)))
     elif style == "moses, own names":
-        output.write_text(moses([(f"utt-{place:02d}", record) for place, record in local], weights))
+        output.write_text("".join(lines_of([(f"utt-{place:02d}", record) for place, record in local], weights)))
     elif style == "json lines in order":
         output.write_text("".join(json.dumps(record) + "\n" for _, record in local))
     elif style == "json lines with ids":

@@ -334,14 +334,11 @@ def test_a_finished_run_says_that_the_decoder_was_not_run(tmp_path: Path, capsys
 FORESTS_BY_NAME = """
 import json, sys
 from tests.loop.decoders import shown
+from tests.loop.piece_decoders import forest_text
 weights = json.load(open(sys.argv[1]))["weights"]
 for number, record in enumerate(shown(weights)):
     if number not in (0, 5, 11):
-        lines = [
-            c["text"] + " ||| " + " ".join(f"{n}={v!r}" for n, v in c["features"].items()) for c in record["candidates"]
-        ]
-        text = "\\n".join(["1 %d" % len(lines), str(len(lines)), *lines, ""])
-        open(f"{sys.argv[2]}/{number}.hg", "w").write(text)
+        open(f"{sys.argv[2]}/{number}.hg", "w").write(forest_text(record))
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -21,7 +22,8 @@ from hulltune.loop.hypotheses import united, winning_outputs
 from hulltune.loop.result import ITERATIONS, NO_NEW_WINNERS, NOTHING_NEW, SMALL_GAIN
 from hulltune.search.shards import Shard
 from hulltune.tuning.inputs import as_dataset
-from tests.loop.decoders import NAMES, START, references, shown
+from tests.loop.decoders import NAMES, SENTENCES, START, moses_text, references, shown
+from tests.loop.piece_decoders import decode_to_forests
 
 QUICK: dict[str, Any] = {"metric": "wer", "search": Climb(restarts=3), "threads": 1}
 
@@ -29,20 +31,6 @@ QUICK: dict[str, Any] = {"metric": "wer", "search": Climb(restarts=3), "threads"
 def without_times(result: LoopResult) -> LoopResult:
     rounds = tuple(dataclasses.replace(r, seconds_decoding=0.0, seconds_tuning=0.0) for r in result.iterations)
     return dataclasses.replace(result, iterations=rounds, seconds=0.0)
-
-
-def as_forest_decoder(seed: int = 1) -> Callable[[Mapping[str, float]], list[Forest]]:
-    def decode(weights: Mapping[str, float]) -> list[Forest]:
-        return [
-            Forest.from_nbest(
-                [c["text"] for c in record["candidates"]],
-                [list(c["features"].values()) for c in record["candidates"]],
-                feature_names=NAMES,
-            )
-            for record in shown(weights, seed=seed)
-        ]
-
-    return decode
 
 
 def test_the_loop_improves_what_the_decoder_puts_out_and_reports_what_it_reached() -> None:
@@ -156,13 +144,13 @@ def test_the_quick_way_to_winners_gives_those_of_the_envelopes(monkeypatch: pyte
     monkeypatch.setattr(Shard, "_list_lines", lambda *arguments: None)
     assert quick == winning_outputs(problem, weights, others)
     assert len(quick) > 24
-    forests = Problem.of(as_dataset(as_forest_decoder()({"a": 1.0}), references()), "wer")
+    forests = Problem.of(as_dataset(decode_to_forests({"a": 1.0}, range(SENTENCES)), references()), "wer")
     lists = Problem.of(as_dataset(shown({"a": 1.0}), references()), "wer")
     assert winning_outputs(forests, weights) == winning_outputs(lists, weights)
 
 
 def test_forests_of_several_iterations_are_one_and_equal_ones_count_once() -> None:
-    decode = as_forest_decoder()
+    decode = partial(decode_to_forests, inputs=range(SENTENCES))
     first, second = read(decode(START)), read(decode({"b": 1.0}))
     both = united([first, second, first])
     assert len(both) == len(first)
@@ -250,11 +238,9 @@ def test_features_come_and_go() -> None:
 
 
 def test_files_that_a_function_names_are_kept(tmp_path: Path) -> None:
-    from tests.loop.decoders import moses_lines
-
     def decoder(weights: Mapping[str, float]) -> Path:
         path = tmp_path / "the one file.nbest"
-        path.write_text("\n".join(moses_lines(weights)) + "\n")
+        path.write_text(moses_text(weights))
         return path
 
     result = tune_loop(decoder, references(), start=START, iterations=2, folder=tmp_path / "run", **QUICK)
@@ -290,7 +276,7 @@ def losing(lost: set[int], decoded_with: list[Mapping[str, float]]) -> Callable[
         decoded_with.append(weights)
         pieces = [
             Piece(number, forest, Member("memory"))
-            for number, forest in enumerate(as_forest_decoder()(weights))
+            for number, forest in enumerate(decode_to_forests(weights, range(SENTENCES)))
             if len(decoded_with) == 1 or number not in lost
         ]
         return joined(pieces, ids_by="name")
@@ -326,9 +312,9 @@ def test_a_sentence_that_the_decoder_loses_counts_as_an_empty_output(lasting: bo
 
 def test_forests_by_order_must_be_complete() -> None:
     with pytest.raises(InputError, match="11 sentences, but 12 reference lines"):
-        tune_loop(lambda weights: as_forest_decoder()(weights)[1:], references(), start=START, **QUICK)
+        tune_loop(lambda weights: decode_to_forests(weights, range(1, SENTENCES)), references(), start=START, **QUICK)
     result = tune_loop(
-        lambda weights: [[], *([forest] for forest in as_forest_decoder()(weights)[1:])],
+        lambda weights: [[], *([forest] for forest in decode_to_forests(weights, range(1, SENTENCES)))],
         references(), start=START, iterations=1, **QUICK,
     )  # fmt: skip
     assert result.iterations[0].empty == 1

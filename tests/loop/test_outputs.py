@@ -16,7 +16,7 @@ from hulltune.formats import pack, write_jsonl
 from hulltune.loop import CommandDecoder, DecoderError, LoopResult
 from hulltune.loop.folder import RunFolder
 from hulltune.loop.hypotheses import Hypotheses
-from tests.loop.decoders import START, moses_lines, references
+from tests.loop.decoders import START, moses_text, references
 from tests.loop.test_command import PYTHON
 from tests.loop.test_loop import without_times
 
@@ -179,47 +179,30 @@ def test_constraints_on_features_that_the_decoder_does_not_have_can_be_corrected
     assert loop(decoder(tmp_path), tmp_path / "run", constraints=Constraints(fix={"a": 1.0})).iterations
 
 
-FORMATS = {
-    "moses": "write(output)",
-    "moses.gz": "write(output)\nimport gzip; output.write_bytes(gzip.compress(output.read_bytes()))",
-    "jsonl": "output.write_text(''.join(json.dumps(each) + '\\n' for each in decoders.shown(weights)))",
-    "another name": "write(output.with_name('output.nbest'))",
-}
-
-
-@pytest.mark.parametrize("first", FORMATS)
-@pytest.mark.parametrize("second", FORMATS)
-def test_formats_of_lists_may_change(tmp_path: Path, first: str, second: str, expected: LoopResult) -> None:
-    code = "if iteration % 2:\n" + textwrap.indent(FORMATS[first], "    ")
-    code += "\nelse:\n" + textwrap.indent(FORMATS[second], "    ")
-    assert without_times(loop(decoder(tmp_path, code), tmp_path / "run")) == expected
-
-
-def test_lists_in_formats_that_cannot_be_read_together_are_joined(tmp_path: Path) -> None:
+def test_the_lists_of_several_iterations_are_those_of_all_files_read_at_once(tmp_path: Path) -> None:
     plain = [tmp_path / "first", tmp_path / "second"]
     for path, weights in zip(plain, (START, {"b": 1.0}), strict=True):
-        path.write_text("\n".join(moses_lines(weights)) + "\n", encoding="utf-8")
+        path.write_text(moses_text(weights), encoding="utf-8")
     pack(read(plain[1]), tmp_path / "second.hull")
     write_jsonl(read(plain[1]), tmp_path / "second.jsonl")
     expected = read(plain)
-    for other in ("second.hull", "second.jsonl"):
-        files = [plain[0], tmp_path / other]
-        found = Hypotheses()
-        for file in files:
-            found = found.added(read(file))
-        rows = np.arange(expected.corpus.edges)
-        assert found.union.texts(rows) == expected.texts(rows)
-        assert np.array_equal(found.union.corpus.sentence_edges, expected.corpus.sentence_edges)
-        assert found.union.feature_names == expected.feature_names
-        assert np.array_equal(found.union.corpus.features.toarray(), expected.corpus.features.toarray())
+    for other in ("second", "second.hull", "second.jsonl"):
+        found = Hypotheses().added(read(plain[0])).added(read(tmp_path / other)).union
+        assert (found.ids, found.feature_names, found.texts()) == (
+            expected.ids, expected.feature_names, expected.texts(),
+        )  # fmt: skip
+        assert np.array_equal(np.array(found.scores), np.array(expected.scores))
+        assert np.array_equal(found.first_choices, expected.first_choices)
+        assert np.array_equal(found.corpus.sentence_edges, expected.corpus.sentence_edges)
+        assert np.array_equal(found.corpus.features.toarray(), expected.corpus.features.toarray())
 
 
 KINDS = {
     "lists": """
-        lines = decoders.moses_lines({'b': weights['acoustic'], 'c': weights['language']}, 8)
-        lines = [line.replace(' c=', ' language=').replace(' b=', ' acoustic=') for line in lines]
         import re
-        output.write_text('\\n'.join(re.sub(r'a=[^ ]* ', '', line, count=1) for line in lines) + '\\n')
+        text = decoders.moses_text({'b': weights['acoustic'], 'c': weights['language']}, 8)
+        text = text.replace(' c=', ' language=').replace(' b=', ' acoustic=')
+        output.write_text(re.sub(r' a=[^ ]*', '', text))
     """,
     "lattices": """
         output.mkdir()

@@ -65,15 +65,6 @@ def test_lists_from_records_and_from_files(tmp_path: Path) -> None:
         assert tune(given, **QUICK).weights == expected.weights
     with pytest.raises(InputError, match="records:12: got 'x'; expected a mapping"):
         hulltune.read([*records, "x"])
-    for record, complaint in (
-        ({"candidates": 3}, 'records:0: "candidates" is 3'),
-        ({"candidates": [{"text": 1}]}, 'records:0: candidate 0: "text" is 1'),
-        ({"candidates": [{"text": "a", "features": {"x": float("nan")}}]}, "records:0: candidate 0: feature 'x'"),
-    ):
-        with pytest.raises(InputError, match=complaint):
-            hulltune.read([record])
-    with pytest.raises(InputError, match="records:1: got 'x'; expected a mapping"):
-        hulltune.read([*records[:1], "x"])
     with pytest.raises(InputError, match="expected at least one file, got none"):
         hulltune.read([])
 
@@ -178,7 +169,9 @@ def test_progress_ends_with_all_starts_and_the_final_score() -> None:
 
 def test_a_result_is_frozen_and_survives_saving(tmp_path: Path) -> None:
     result = tune(random_lists(16), folds=2, replicates=2, **QUICK)
-    assert TuneResult.load(result.save(tmp_path / "r.json")) == result
+    loaded = TuneResult.load(result.save(tmp_path / "r.json"))
+    assert loaded == result
+    assert (loaded.outputs, loaded.picks, loaded.summary()) == (None, (), result.summary())
     assert pickle.loads(pickle.dumps(result)) == result
     with pytest.raises(AttributeError):
         result.score = 0.0  # type: ignore[misc]  # that is the point

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import jiwer
 import numpy as np
 import pytest
 
-from hulltune import Constraints, TuneResult, count_errors, rerank, score, tune
+from hulltune import Constraints, count_errors, rerank, score, tune
 from hulltune.errors import InputError
 from hulltune.metrics import Wer, get_metric
 from hulltune.search.problem import Problem, exact_sum
@@ -119,18 +117,6 @@ def test_other_metrics_have_no_counts_in_results() -> None:
     assert result.heldout.counts == {}
     with pytest.raises(InputError, match="metric: bleu counts no errors; expected wer, cer, mer or ter"):
         count_errors(lists, result, metric="bleu")
-
-
-def test_counts_and_the_start_are_kept_in_files(tmp_path: Path) -> None:
-    result = tune(random_lists(11), folds=2, **QUICK)
-    loaded = TuneResult.load(result.save(tmp_path / "r.json"))
-    assert loaded == result
-    assert loaded.counts["tuned"] == result.counts["tuned"]
-    assert loaded.heldout == result.heldout
-    assert (loaded.outputs, loaded.picks) == (None, ())
-    assert loaded.summary() == result.summary()
-    record = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert record["counts"]["tuned"]["hits"] == result.counts["tuned"].hits
 
 
 class Waiting(Wer):

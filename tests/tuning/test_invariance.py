@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Climb, Constraints, Policy, Problem, TuneResult, rerank, score, tune
-from hulltune.search.steps import search_lines
+from hulltune import Climb, Constraints, Problem, TuneResult, rerank, score, tune
 from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.reranking import rank
 from hulltune.tuning.strategies import STRATEGIES
@@ -54,14 +53,6 @@ def test_the_order_of_sentences_does_not_matter_for_intervals_and_folds(metric: 
         assert after.heldout is not None
         assert after.gain == before.gain
         assert after.heldout == before.heldout
-
-
-@pytest.mark.parametrize("data", [(random_lists(2, sentences=20),), random_forests(2)], ids=["lists", "forests"])
-@pytest.mark.parametrize("search", STRATEGIES)
-def test_the_number_of_threads_does_not_matter(search: str, data: Any) -> None:
-    runs = [tune(*data, **{**QUICK, "search": quick_search(search), "threads": threads}) for threads in (1, 2, 3)]
-    assert outcome(runs[0]) == outcome(runs[1]) == outcome(runs[2])
-    assert runs[0].history == runs[1].history == runs[2].history
 
 
 def test_the_seed_decides() -> None:
@@ -165,22 +156,6 @@ def test_weights_stay_readable_on_random_lists(seed: int, scale: str, search: st
         assert math.isclose(np.linalg.norm(values, 1 if scale == "l1" else 2), 1.0)
     assert score(lists, result, metric="wer") == result.score
     assert result.score <= result.start_score
-
-
-@settings(max_examples=25)
-@given(st.integers(0, 10**6))
-def test_along_a_line_no_grid_beats_the_exact_search(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    problem = Problem.of(as_dataset(random_lists(seed, sentences=6, candidates=6)), "wer")
-    origin, direction = rng.normal(size=(2, 3))
-    start = float(problem.metric.loss(problem.picks(origin).total))
-    constraints = Constraints(scale="none").compile(problem.feature_names)
-    (move,) = search_lines(problem, origin, start, [direction], constraints, Policy())
-    reached = float((move.weights - origin) @ direction / (direction @ direction))
-    etas = np.concatenate([np.linspace(-3, 3, 200), reached + np.linspace(-1e-3, 1e-3, 41), 10.0 ** np.arange(1, 5)])
-    grid = [float(problem.metric.loss(problem.picks(origin + eta * direction).total)) for eta in etas]
-    assert move.loss <= min(grid)
-    assert move.loss == float(problem.metric.loss(problem.picks(move.weights).total))
 
 
 @settings(max_examples=40)

@@ -22,7 +22,9 @@ def test_a_surface_around_the_tuned_weights() -> None:
     at_tuned = surface.scores[np.searchsorted(surface.breakpoints, result.weights["f1"])]
     assert at_tuned == result.score
     assert result.surface(to=result.start).scores[-1] >= result.score
-    assert result.plot_surface("f1", view=(-1.0, 1.0)).axes[0].get_xlim() == (-1.0, 1.0)
+    picture = result.plot_surface("f1", view=(-1.0, 1.0))
+    assert picture.axes[0].get_xlim() == (-1.0, 1.0)
+    assert picture._repr_png_().startswith(b"\x89PNG")  # what IPython asks for at the end of a cell
     forests, references = random_forests(2)
     lattices = tune(forests, references, **QUICK)
     assert lattices.plot_surface("lm").axes[0].get_xlabel() == "weight of lm"
@@ -50,12 +52,6 @@ def test_the_sensitivity_has_a_panel_for_each_weight() -> None:
         assert left < result.weights[axes.get_title()] < right
         assert low is None or left < low
         assert high is None or high < right
-
-
-def test_notebooks_show_the_picture() -> None:
-    """IPython asks an object at the end of a cell for a picture by this method."""
-    picture = tune(random_lists(1), **QUICK).plot_surface("f1")
-    assert picture._repr_png_().startswith(b"\x89PNG")
 
 
 def test_files_copies_and_pickles_do_not_keep_the_data(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,15 +85,6 @@ def test_a_weight_that_makes_no_difference_may_be_anything() -> None:
     low, high = result.sensitivity.ranges["x"]
     assert high is None
     assert low == pytest.approx(0.0, abs=1e-12)
-
-
-def test_it_is_kept_in_files(tmp_path: Path) -> None:
-    result = tune(random_lists(2), **QUICK)
-    path = result.save(tmp_path / "w.json")
-    assert TuneResult.load(path).sensitivity == result.sensitivity
-    stored: Any = json.loads(path.read_text())["sensitivity"]
-    assert result.sensitivity is not None
-    assert stored["ranges"]["f0"] == list(result.sensitivity.ranges["f0"])
 
 
 @pytest.mark.parametrize("wrong", [-0.1, float("nan"), float("inf"), "much"])

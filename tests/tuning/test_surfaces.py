@@ -135,12 +135,5 @@ def test_a_surface_from_data() -> None:
         metric_surface(data, weights, metric="wer")
     with pytest.raises(InputError, match="feature, to: give one of them"):
         metric_surface(data, weights, "f1", to=weights, metric="wer")
-
-
-def test_what_cannot_be_drawn() -> None:
-    problem = Problem.of(as_dataset(random_lists(1)), "wer")
-    weights = np.ones(3)
-    with pytest.raises(InputError, match="unknown feature 'lm'"):
-        metric_surface(problem, weights, "lm")
     with pytest.raises(InputError, match="no line between them"):
-        metric_surface(problem, weights, to=weights)
+        metric_surface(data, weights, to=weights, metric="wer")
