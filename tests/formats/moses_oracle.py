@@ -53,7 +53,7 @@ class Rules:
 
     def hypothesis(self, line: str) -> Hypothesis:
         fields = [part.strip(BLANKS) for part in line.split("|||")]
-        if len(fields) < 3 or not fields[0]:
+        if len(fields) < 3 or not fields[0] or (self.first and fields[2:] == [""]):
             raise FaultError
         layout = self.layout(fields[2])
         self.check(layout)

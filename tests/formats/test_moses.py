@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import Dataset, InputError, read
-from hulltune.formats.moses import GrowingArray, MosesReader
+from hulltune.formats.moses import MosesReader
+from hulltune.formats.rows import GrowingArray
 from hulltune.formats.streams import Problems
 from tests.formats.moses_oracle import parse
 from tests.lists import all_texts
@@ -316,3 +317,10 @@ def test_values_of_a_growing_array_come_back_in_order(pieces: list[list[int]], p
     assert growing.pop(len(expected) - rest).tolist() == expected[rest:]
     assert growing.take().tolist() == expected[:rest]
     assert len(growing) == 0
+
+
+@pytest.mark.parametrize("line", ["0 ||| a |||", "0 ||| a ||| "])
+def test_a_first_line_that_is_cut_off_before_its_features(file: Path, line: str) -> None:
+    message = rf"{file.name}:1: ends before its features; expected 'id \|\|\| text \|\|\| features \|\|\| score'"
+    with pytest.raises(InputError, match=message):
+        lists(file, line)

@@ -3,7 +3,7 @@
 Features are written ``name= v v v`` (dense: Moses, Marian; several values become name_0, name_1, …) or ``name=v``
 (sparse: cdec, Travatar, Joshua; a name left out means 0), also both on one line. The alignments and word scores that
 Marian writes between text and features (``--alignment``, ``--word-scores``) are passed over. A kernel reads the lines
-that are like the lines before them; this module reads the others, and finds their faults.
+whose features were there before; this module reads the others, and finds their faults.
 """
 
 from __future__ import annotations
@@ -11,19 +11,16 @@ from __future__ import annotations
 import math
 import os
 import re
-from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hulltune.arrays import Int32s, Int64s
 from hulltune.data.dataset import Dataset, SentenceId
-from hulltune.data.features import SparseFeatures
 from hulltune.errors import InputError
 from hulltune.formats.numbers import plain_number, sentence_id, shown
-from hulltune.formats.rows import Rows, written_features
+from hulltune.formats.rows import GrowingArray, Rows, offsets_of, written_features
 from hulltune.formats.streams import LineError, Problems, blocks, first_line, not_utf8, open_bytes
 from hulltune.formats.writing import written_atomically
 from hulltune.wording import counted
@@ -31,10 +28,7 @@ from hulltune.wording import counted
 EXPECTED = "expected 'id ||| text ||| features ||| score'"
 UNNAMED = b"feature"
 """The name of values without a name."""
-KNOWN = 256
-"""The most layouts that are remembered, to see that a line is like one before."""
-WIDEST = 10_000
-"""The most values of a line that the kernel reads; there is always room for several such lines."""
+_EQUALS = ord("=")
 _tokens = re.compile(rb"[^ \t\r]+").findall
 _BLANKS = b" \t\r"
 
@@ -85,8 +79,8 @@ class _Entry(NamedTuple):
 
     name: bytes
     size: int
-    written: bytes
-    """The name with its ``=`` or ``:``; nothing for values without a name."""
+    mark: int
+    """The byte after the name, ``=`` or ``:``; 0 for values without a name."""
     is_dense: bool
 
 
@@ -104,18 +98,18 @@ def _entries(field: bytes) -> tuple[tuple[_Entry, ...], list[bytes]]:
     """The features of a line, and the tokens of their values."""
     found: dict[bytes, _Entry] = {}
     values: list[bytes] = []
-    name, written, first, is_dense = b"", b"", 0, False  # of the feature that further values belong to
+    name, mark, first, is_dense = b"", 0, 0, False  # of the feature that further values belong to
 
     def close() -> None:
         if is_dense:
             if first == len(values):
                 raise LineError(f"feature {name.decode()!r} has no value")
-            found[name] = _Entry(name, len(values) - first, written, True)
+            found[name] = _Entry(name, len(values) - first, mark, True)
 
     for token in _tokens(field):
         stem, equals, value = token.rpartition(b"=")
         if value and stem and not is_dense and stem not in found:  # nearly all tokens of sparse lists
-            found[stem] = _Entry(stem, 1, stem + equals, False)
+            found[stem] = _Entry(stem, 1, _EQUALS, False)
             values.append(value)
             continue
         if not equals:
@@ -127,7 +121,7 @@ def _entries(field: bytes) -> tuple[tuple[_Entry, ...], list[bytes]]:
             elif found:
                 raise LineError(f"{token.decode()!r} belongs to no feature; expected 'name= value' or 'name=value'")
             else:
-                name, written, is_dense = UNNAMED, b"", True
+                name, mark, is_dense = UNNAMED, 0, True
                 values.append(token)
                 continue
         elif not stem:
@@ -135,32 +129,12 @@ def _entries(field: bytes) -> tuple[tuple[_Entry, ...], list[bytes]]:
         if stem in found or (is_dense and stem == name):
             raise LineError(f"feature {stem.decode()!r} occurs twice")
         close()
-        name, written, first, is_dense = stem, token[: len(stem) + 1], len(values), not value
+        name, mark, first, is_dense = stem, token[len(stem)], len(values), not value
         if value:
             values.append(value)
-            found[name] = _Entry(name, 1, written, False)
+            found[name] = _Entry(name, 1, mark, False)
     close()
     return tuple(found.values()), values
-
-
-def _together(one: Sequence[_Entry], other: Sequence[_Entry]) -> tuple[_Entry, ...] | None:
-    """The features of two lines in an order that both have; None if there is none, or one feature is written in two
-    ways.
-    """
-    places = {entry: place for place, entry in enumerate(one)}
-    found: list[_Entry] = []
-    at = 0
-    for entry in other:
-        place = places.get(entry)
-        if place is None:
-            found.append(entry)
-        elif place < at:
-            return None
-        else:
-            found += one[at : place + 1]
-            at = place + 1
-    found += one[at:]
-    return tuple(found) if len({entry.name for entry in found}) == len(found) else None
 
 
 class _Rules:
@@ -173,7 +147,8 @@ class _Rules:
         self.has_score: bool | None = None
         self.widths: dict[bytes, int] = {}
         """The names of all features, each with its largest number of values."""
-        self._required: list[bytes] = []
+        self.required: list[bytes] = []
+        """The names that each line must have: the dense ones of the first, unless what is missing is 0."""
 
     def read(self, fields: Sequence[bytes]) -> _Line:
         """The hypothesis on a line, given by its fields; raises LineError."""
@@ -183,6 +158,8 @@ class _Rules:
             raise LineError(f"no id before the first '|||'; {EXPECTED}")
         if len(fields) < 3:
             raise LineError(f"{counted(len(fields), 'field')}; {EXPECTED}")
+        if fields[2:] == [b""] and self.has_score is None:  # later ones may have all features 0
+            raise LineError(f"ends before its features; {EXPECTED}")
         entries, tokens = _entries(fields[2])
         self._check(entries)
         score = self._score(_tokens(fields[3]) if len(fields) > 3 else [])
@@ -193,14 +170,10 @@ class _Rules:
         """Take a hypothesis as an example for those after it."""
         if self.has_score is None:
             self.origin, self.has_score = where, line.score is not None
-            self._required = [entry.name for entry in line.entries if entry.is_dense]
+            self.required = [entry.name for entry in line.entries if entry.is_dense and self._strict]
         for name, size, _, _ in line.entries:
             if self.widths.get(name, 0) < size:
                 self.widths[name] = size
-
-    def may_lack(self, entry: _Entry) -> bool:
-        """Whether a line may leave out a feature that others write like this, which then is 0."""
-        return bool(entry.written) and not (entry.is_dense and self._strict)
 
     def _check(self, entries: Sequence[_Entry]) -> None:
         """Check that a line has the dense features of the first one, with as many values, and no others."""
@@ -218,7 +191,7 @@ class _Rules:
                     "(missing=0 takes what is missing as 0)"
                 )
         names = {entry.name for entry in entries}
-        for name in self._required:
+        for name in self.required:
             if name not in names:
                 raise LineError(f"lacks feature {name.decode()!r}; give it, or take what is missing as 0 (missing=0)")
 
@@ -252,59 +225,74 @@ def _finite(what: str, token: bytes) -> float:
     return value
 
 
-class _Layouts:
-    """The sequences of features of all rows, which store the number of theirs."""
+class _Features:
+    """The features of all lines, as the kernel knows them."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[_Entry, ...], int] = {}
-        self._names: dict[bytes, int] = {}
-        self._of_names, self._counts, self._sizes = array("i"), array("i"), array("i")
-        self._absent: dict[int, Int64s] = {}
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self._numbers: dict[bytes, int] = {}
+        self._slots: dict[tuple[int, int], int] = {}
+        """The first of the numbers by which layouts refer to the values of a feature that has so many."""
+        self._size = 0
+        self.known = kernel.nothing_known(64, 1 << 12)
 
-    def number(self, entries: tuple[_Entry, ...]) -> int:
-        """The number of a layout. Only the first ones are known again: a file may have one for each row."""
-        if entries in self._numbers:
-            return self._numbers[entries]
-        number = len(self._sizes)
-        if number < KNOWN:
-            self._numbers[entries] = number
-        self._of_names.extend([self._names.setdefault(entry.name, len(self._names)) for entry in entries])
-        self._counts.extend([entry.size for entry in entries])
-        self._sizes.append(len(entries))
+    def take(self, line: Sequence[_Entry], required: Sequence[bytes]) -> bool:
+        """Let the kernel know these features as they are written here, and that they are those of its next line.
+
+        Returns whether one is new or has another number of values than before.
+        """
+        changed = False
+        for place, entry in enumerate(line):
+            number = self._numbers.get(entry.name)
+            if number is None:
+                number = self._name(entry.name)
+                changed = True
+            known = self.known
+            known.line[place], known.marks[number], known.dense[number] = number, entry.mark, entry.is_dense
+            known.counts[number], known.required[number] = entry.size, entry.name in required
+            slot = self._slots.setdefault((number, entry.size), self._size)
+            self._size += entry.size if slot == self._size else 0
+            changed |= bool(known.slots[number] != slot)
+            known.slots[number] = slot
+        return changed
+
+    def _name(self, name: bytes) -> int:
+        """The number of a new name. Where there is no room for it, the kernel gets twice the room."""
+        number = self._numbers[name] = len(self._numbers)
+        start = int(self.known.texts.stops[number - 1]) if number else 0
+        room = len(self.known.names) - self._kernel.LONGEST_NAME
+        if number == len(self.known.marks) or start + len(name) > room:
+            old, names = self.known, list(self._numbers)
+            self.known = self._kernel.nothing_known(2 * len(old.marks), 2 * (room + len(name)))
+            for new_array, array in zip(self.known, old, strict=True):
+                if isinstance(array, np.ndarray):
+                    new_array[: len(array)] = array
+            stop = 0
+            for each in names[:-1]:
+                stop = self._add(each, stop)
+        self._add(name, start)
         return number
 
-    def is_known(self, entries: tuple[_Entry, ...]) -> bool:
-        """Whether an earlier row had this layout."""
-        return entries in self._numbers
+    def _add(self, name: bytes, start: int) -> int:
+        """Write a name at this place of the kernel's names, and number it; the place after it."""
+        from hulltune.kernels.reading.interning import intern
 
-    def add_absent(self, number: int, counts: Int64s) -> None:
-        """Note how many rows of a layout have left out each of its features."""
-        self._absent[number] = self._absent.get(number, 0) + counts
+        stop = start + len(name)
+        self.known.names[start:stop] = np.frombuffer(name, dtype=np.uint8)
+        intern(self.known.texts, self.known.names, start, stop)
+        return stop
 
-    def columns(self, widths: Sequence[int]) -> tuple[Int64s, Int32s]:
-        """The columns of the values of all layouts, one after the other, and where those of each layout start, if
-        features have so many columns.
-        """
-        first = np.cumsum([0, *widths], dtype=np.int32)
-        names, counts, sizes = (np.array(each, dtype=np.int32) for each in (self._of_names, self._counts, self._sizes))
-        ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        within = np.arange(ends[-1]) - np.repeat(ends[:-1], counts)
-        starts = ends[np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])]
-        return starts, (np.repeat(first[names], counts) + within).astype(np.int32)
-
-    def present(self, row_layout: Int32s, starts: Int64s, columns: Int32s, width: int) -> Int64s:
-        """The number of rows that give each column a value."""
-        uses = np.repeat(np.bincount(row_layout, minlength=len(starts) - 1), np.diff(starts))
-        counts, begin = np.array(self._counts), np.cumsum([0, *self._sizes])
-        for number, absent in self._absent.items():
-            uses[starts[number] : starts[number + 1]] -= np.repeat(absent, counts[begin[number] : begin[number + 1]])
-        return np.bincount(columns, weights=uses, minlength=width).astype(np.int64)
+    def columns(self, widths: Sequence[int]) -> Int32s:
+        """The column of each slot, if the features have so many columns."""
+        first = np.cumsum([0, *widths])
+        columns = [first[number] + np.arange(size) for number, size in self._slots]
+        return np.concatenate([*columns, np.zeros(0)]).astype(np.int32)
 
 
 class MosesReader:
     """A reader of one file after the other; all rows share one set of feature names.
 
-    Memory: the values are kept once. At the end they move to the matrix, a block at a time.
+    Memory: the values are kept once. At the end they move to the matrix, some rows at a time.
     """
 
     def __init__(self, *, problems: Problems, missing: float | None, dtype: Any = np.float64) -> None:
@@ -314,25 +302,18 @@ class MosesReader:
         """The sentence that the ids of further files count from."""
         self._kernel = moses
         self._problems = problems
-        self._dtype = dtype
-        self._values = GrowingArray(dtype)
-        self._row_layout = GrowingArray(np.int32)
-        self._text = GrowingArray(np.uint8)
+        self._text, self._values = GrowingArray(np.uint8), GrowingArray(dtype)
+        self._row_layout, self._row_score = GrowingArray(np.int32), GrowingArray(np.float64)
         self._row_id, self._row_text = GrowingArray(np.int64), GrowingArray(np.int64)
-        self._row_score = GrowingArray(np.float64)
-        self._pieces: list[tuple[int, int]] = []  # rows and values of every block
+        self._layout_slots, self._layout_sizes = GrowingArray(np.int32), GrowingArray(np.int64)
         self._gaps: list[int] = []
         self._lines = 0  # of the files before: every line is a hypothesis, as written
         self._ids: dict[bytes, int] = {}
         self._rules = _Rules(strict=missing is None)
-        self._layouts = _Layouts()
-        self._followed: tuple[_Entry, ...] = ()
+        self._features = _Features(moses)
         self._state = np.zeros(moses.STATE_SIZE, dtype=np.int64)
-        self._state[moses.ID_LENGTH] = self._state[moses.HAS_SCORE] = -1
+        self._state[[moses.ID_LENGTH, moses.HAS_SCORE, moses.WIDTH, moses.LAYOUT]] = -1
         self._last_id = np.zeros(moses.LONGEST_ID, dtype=np.uint8)
-        self._layout: Any = None
-        self._is_usual = False
-        """Whether the line before was one for the kernel; among odd ones, calling it for each would take longer."""
         self._output = self._output_for(1 << 16)
 
     def read(self, path: str | os.PathLike[str]) -> None:
@@ -362,15 +343,17 @@ class MosesReader:
         self._read_block(block)
 
     def _output_for(self, size: int) -> Any:
-        """Room for the rows of a block of ``size`` bytes; a line takes eight."""
-        rows = size // 8 + 2
+        """Room for the rows of a block of ``size`` bytes: a line takes eight, and a value two."""
+        rows, values = size // 8 + 2, size // 2 + 2
         return self._kernel.Output(
-            values=np.empty(size // 2 + 2),
+            values=np.empty(values),
             row_layout=np.empty(rows, dtype=np.int32),
             row_id=np.empty(rows, dtype=np.int64),
             row_score=np.empty(rows),
             row_text=np.empty(rows, dtype=np.int64),
             text=np.empty(size + 1, dtype=np.uint8),
+            slots=np.empty(values, dtype=np.int32),
+            layout_sizes=np.empty(rows, dtype=np.int64),
         )
 
     def _read_block(self, block: bytes) -> None:
@@ -380,16 +363,13 @@ class MosesReader:
         data = np.frombuffer(block, dtype=np.uint8)
         state[kernel.POSITION] = 0
         while state[kernel.POSITION] < len(block):
-            if self._is_usual:
-                kernel.parse_lines(data, len(data), state, self._layout, self._output, self._last_id)
+            if state[kernel.HAS_SCORE] >= 0:  # the first line of all is odd
+                kernel.parse_lines(data, len(data), state, self._features.known, self._output, self._last_id)
             position = int(state[kernel.POSITION])
-            if position == len(block):
-                break
-            if state[kernel.VALUES] + WIDEST > len(self._output.values):  # features that are left out need room, too
-                self._keep()
-            end = block.index(b"\n", position)
-            self._read_odd_line(block[position:end])
-            state[kernel.POSITION] = end + 1
+            if position < len(block):
+                end = block.index(b"\n", position)
+                self._read_odd_line(block[position:end])
+                state[kernel.POSITION] = end + 1
         self._keep()
 
     def _fault(self, reason: str) -> None:
@@ -400,7 +380,7 @@ class MosesReader:
         self._state[self._kernel.LINE] += 1
 
     def _read_odd_line(self, text: bytes) -> None:
-        """Read a line that is unlike those before it."""
+        """Read a line that the kernel does not."""
         fields = [field.strip(_BLANKS) for field in text.split(b"|||")]
         try:
             if not (fields[0].isdigit() or fields[0] in self._ids) and _has_no_id(fields):
@@ -411,18 +391,19 @@ class MosesReader:
             return
         kernel, state, output = self._kernel, self._state, self._output
         self._rules.learn(line, f"{self._file}:{state[kernel.LINE]}")
-        again = self._layouts.is_known(line.entries)
+        if self._features.take(line.entries, self._rules.required):
+            state[kernel.WIDTH] = -1  # unlike any line before
+        kernel.follow(len(line.entries), state, self._features.known, output)
         row, values, start = (int(state[place]) for place in (kernel.ROWS, kernel.VALUES, kernel.TEXT))
         output.values[values : values + len(line.values)] = line.values
         output.text[start : start + len(line.text)] = np.frombuffer(line.text, dtype=np.uint8)
-        output.row_layout[row] = self._layouts.number(line.entries)
+        output.row_layout[row] = state[kernel.LAYOUT]
         output.row_id[row], output.row_text[row] = self._key_of(line.id), len(line.text)
         output.row_score[row] = 0.0 if line.score is None else line.score
         state[kernel.VALUES], state[kernel.TEXT] = values + len(line.values), start + len(line.text)
         state[kernel.ROWS] += 1
         state[kernel.LINE] += 1
-        state[kernel.HAS_SCORE] = line.score is not None
-        self._follow(line.entries, again=again)
+        state[kernel.HAS_SCORE], state[kernel.REQUIRED] = line.score is not None, len(self._rules.required)
 
     def _key_of(self, text: bytes) -> int:
         """The key of an id: its number, or a number below −1 for each name. The kernel knows it again."""
@@ -434,105 +415,44 @@ class MosesReader:
             self._state[self._kernel.ID_LENGTH], self._state[self._kernel.ID_KEY] = len(text), key
         return key
 
-    def _follow(self, entries: tuple[_Entry, ...], *, again: bool) -> None:
-        """Let the kernel read lines with these features: together with those that it reads already, if one order fits
-        both and a line leaves out at most half (and a few); or instead of those, if there was such a line before.
-        """
-        if self._layout is not None and entries != self._followed:
-            common = set(entries).intersection(self._followed)
-            few = len(entries) + len(self._followed) - len(common) <= 2 * len(common) + self._kernel.MORE_LEFT_OUT
-            both = _together(self._followed, entries) if few else None
-            if both is not None and all(map(self._rules.may_lack, set(both) - common)):
-                entries = both
-            elif not again:
-                self._is_usual = False
-                return
-        self._is_usual = sum(entry.size for entry in entries) <= WIDEST
-        if not self._is_usual or (self._layout is not None and entries == self._followed):
-            return
-        self._take_absent()
-        self._followed = entries
-        self._state[self._kernel.LAYOUT] = self._layouts.number(entries)
-        self._layout = self._kernel.Layout(
-            names=np.frombuffer(bytearray(b"".join(entry.written for entry in entries)), dtype=np.uint8),
-            ends=np.cumsum([len(entry.written) for entry in entries], dtype=np.int64),
-            counts=np.array([entry.size for entry in entries], dtype=np.int64),
-            dense=np.array([entry.is_dense for entry in entries], dtype=np.uint8),
-            optional=np.array([self._rules.may_lack(entry) for entry in entries], dtype=np.uint8),
-            skipped=np.zeros(len(entries), dtype=np.uint8),
-            absent=np.zeros(len(entries), dtype=np.int64),
-        )
-
-    def _take_absent(self) -> None:
-        """Take over what the kernel has counted: the features that rows of its layout have left out."""
-        if self._layout is not None:
-            self._layouts.add_absent(int(self._state[self._kernel.LAYOUT]), self._layout.absent)
-
     def _keep(self) -> None:
         """Copy the rows of a block, which leave the output."""
         kernel, state, output = self._kernel, self._state, self._output
-        rows, values, text = (int(state[number]) for number in (kernel.ROWS, kernel.VALUES, kernel.TEXT))
-        for number in (kernel.ROWS, kernel.VALUES, kernel.TEXT):
-            state[number] = 0
-        if not rows:
-            return
+        places = [kernel.ROWS, kernel.VALUES, kernel.TEXT, kernel.LAYOUTS, kernel.SLOTS]
+        rows, values, text, layouts, slots = state[places].tolist()
+        state[places] = 0
         with np.errstate(over="ignore"):  # too large for float32: to_dataset refuses it with a message
-            self._values.append(output.values[:values].astype(self._dtype, copy=False))
+            self._values.append(output.values[:values].astype(self._values.dtype, copy=False))
         self._text.append(output.text[:text])
         self._row_layout.append(output.row_layout[:rows])
         ids = output.row_id[:rows]
         self._row_id.append(np.where(ids >= 0, ids + self.first, ids) if self.first else ids)
         self._row_score.append(output.row_score[:rows])
         self._row_text.append(output.row_text[:rows])
-        self._pieces.append((rows, values))
+        self._layout_sizes.append(output.layout_sizes[:layouts])
+        self._layout_slots.append(output.slots[:slots])
 
     # The result.
 
     def rows(self) -> Rows:
         """All hypotheses read; the reader is empty afterwards."""
-        self._take_absent()
-        kernel, values, pieces = self._kernel, self._values, self._pieces
+        from hulltune.kernels.outputs.texts import Layouts
+
         ids, keys = self._sentences()
-        row_layout = self._row_layout.take()
         widths = self._rules.widths
-        names = tuple(
-            name.decode() + (f"_{k}" if width > 1 else "") for name, width in widths.items() for k in range(width)
-        )
-        starts, columns = self._layouts.columns(list(widths.values()))
-        present = self._layouts.present(row_layout, starts, columns, len(names))
-
-        def fill(matrix: NDArray[Any], destination: Int64s) -> None:
-            stop = len(row_layout)
-            while pieces:  # from the end, so that values and matrix never take their full memory together
-                rows, count = pieces.pop()
-                some = slice(stop - rows, stop)
-                kernel.scatter(values.pop(count), row_layout[some], destination[some], starts, columns, matrix)
-                stop -= rows
-
-        def as_rows(dtype: Any) -> SparseFeatures:
-            assert values.dtype == dtype
-            sizes = np.diff(starts)[row_layout]
-            offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-            of_values = np.empty(int(offsets[-1]), dtype=np.int32)
-            stop = 0
-            for rows, _ in pieces:  # block by block: places are larger than columns
-                start, stop = stop, stop + rows
-                places = np.arange(offsets[start], offsets[stop])
-                places += np.repeat(starts[row_layout[start:stop]] - offsets[start:stop], sizes[start:stop])
-                of_values[offsets[start] : offsets[stop]] = columns[places]
-            return SparseFeatures(offsets, of_values, values.take(), len(names))
-
+        columns = self._features.columns(list(widths.values()))
         return Rows(
             ids=ids,
             keys=keys,
-            feature_names=names,
-            filled=int(present.sum()),
-            fill=fill,
-            as_rows=as_rows,
+            feature_names=tuple(
+                name.decode() + (f"_{k}" if width > 1 else "") for name, width in widths.items() for k in range(width)
+            ),
+            values=self._values,
+            row_layout=self._row_layout.take(),
+            layouts=Layouts(offsets_of(self._layout_sizes.take()), columns[self._layout_slots.take()]),
             text=self._text.take(),
             text_lengths=self._row_text.take(),
             scores=self._row_score.take() if self._rules.has_score else None,
-            omitted={name: len(row_layout) - count for name, count in zip(names, present.tolist(), strict=True)},
             gaps=np.array(self._gaps, dtype=np.int64),
         )
 
@@ -548,38 +468,6 @@ class MosesReader:
         texts = [text.decode("utf-8") for text in self._ids]
         ids: list[SentenceId] = [n if n >= 0 else sentence_id(texts[-2 - n]) for n in distinct[order].tolist()]
         return ids, np.repeat(place[inverse.reshape(-1)], lengths)
-
-
-class GrowingArray:
-    """An array that grows at the end, in pieces; O(1) a number on average.
-
-    Its memory is a bytearray, which allocators extend in place if it is large. A list of pieces, joined at the end,
-    would take twice the memory then.
-    """
-
-    def __init__(self, dtype: Any) -> None:
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
-        self._bytes = bytearray()
-
-    def __len__(self) -> int:
-        return len(self._bytes) // int(self.dtype.itemsize)
-
-    def append(self, values: NDArray[Any]) -> None:
-        """Add values of the array's type."""
-        assert values.dtype == self.dtype
-        self._bytes += np.ascontiguousarray(values).data.cast("B") if len(values) else b""
-
-    def take(self) -> NDArray[Any]:
-        """All values, without a copy; this array is empty afterwards."""
-        memory, self._bytes = self._bytes, bytearray()
-        return np.frombuffer(memory, dtype=self.dtype) if memory else np.zeros(0, dtype=self.dtype)
-
-    def pop(self, count: int) -> NDArray[Any]:
-        """The last ``count`` values, which leave this array; its memory shrinks."""
-        size = count * self.dtype.itemsize
-        values = np.frombuffer(bytes(self._bytes[len(self._bytes) - size :]), dtype=self.dtype) if size else None
-        del self._bytes[len(self._bytes) - size :]
-        return np.zeros(0, dtype=self.dtype) if values is None else values
 
 
 # Writing.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Bytes, Floats, Int64s
+from hulltune.arrays import Bytes, Floats, Int32s, Int64s
 from hulltune.data.dataset import Dataset, Provenance, SentenceId, Skipped, check_new_names, own_first_choices
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures, as_sparse, stays_dense, with_columns
 from hulltune.data.lists import list_corpus, places_in_lists
@@ -21,13 +21,44 @@ from hulltune.memory import check_memory
 
 if TYPE_CHECKING:
     from hulltune.formats.records import Columns
+    from hulltune.kernels.outputs.texts import Layouts
 
-Fill: TypeAlias = Callable[[NDArray[Any], Int64s], None]
-"""A function that writes the features of all rows into a matrix of zeros, row r at ``destination[r]``."""
-AsRows: TypeAlias = Callable[[Any], SparseFeatures]
-"""A function that returns the features of all rows, in their order, as sparse rows with values of this type."""
 CHECKED = 1 << 24
 """Matrices that need more bytes than this are made only if they fit into memory."""
+MOVED = 1 << 16
+"""The rows whose values move to the matrix at a time."""
+
+
+class GrowingArray:
+    """An array that grows at the end, in pieces; O(1) a number on average.
+
+    Its memory is a bytearray, which allocators extend in place if it is large. A list of pieces, joined at the end,
+    would take twice the memory then.
+    """
+
+    def __init__(self, dtype: Any, values: Any = b"") -> None:
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self._bytes = bytearray(values)
+
+    def __len__(self) -> int:
+        return len(self._bytes) // int(self.dtype.itemsize)
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Add values of the array's type."""
+        assert values.dtype == self.dtype
+        self._bytes += np.ascontiguousarray(values).data.cast("B") if len(values) else b""
+
+    def take(self) -> NDArray[Any]:
+        """All values, without a copy; this array is empty afterwards."""
+        memory, self._bytes = self._bytes, bytearray()
+        return np.frombuffer(memory, dtype=self.dtype) if memory else np.zeros(0, dtype=self.dtype)
+
+    def pop(self, count: int) -> NDArray[Any]:
+        """The last ``count`` values, which leave this array; its memory shrinks."""
+        start = len(self._bytes) - count * self.dtype.itemsize
+        values = np.frombuffer(bytes(self._bytes[start:]), dtype=self.dtype)
+        del self._bytes[start:]
+        return values
 
 
 @dataclass
@@ -37,20 +68,52 @@ class Rows:
     ids: list[SentenceId]
     keys: Int64s
     feature_names: tuple[str, ...]
-    filled: int
-    """The number of feature values given. Reading them, by ``fill`` or ``as_rows``, may use them up."""
-    fill: Fill
-    as_rows: AsRows
+    values: GrowingArray
+    """The values that the rows give, one row after the other; moving them to a dataset uses them up."""
+    row_layout: Int32s
+    layouts: Layouts
+    """The columns of the values: those of row r are of layout ``row_layout[r]``. A column is at most once in a row."""
     text: Bytes
     text_lengths: Int64s
     scores: Floats | None
     references: Mapping[SentenceId, tuple[str, ...]] = field(default_factory=dict)
     sources: Mapping[SentenceId, str] = field(default_factory=dict)
-    omitted: Mapping[str, int] = field(default_factory=dict)
     gaps: Int64s | None = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """The numbers of skipped hypotheses among all as written; None if they are not known."""
     qualities: Mapping[str, Floats] = field(default_factory=dict)
     """Numbers of hypotheses that are no features, NaN where one has none. Hypotheses that differ in one are two."""
+
+    def omitted(self) -> dict[str, int]:
+        """The number of rows that leave out each feature, if there are any."""
+        from hulltune.kernels.outputs import texts
+
+        given = np.zeros(len(self.feature_names), dtype=np.int64)
+        texts.count_columns(self.row_layout, self.layouts, given)
+        counts = zip(self.feature_names, (len(self.keys) - given).tolist(), strict=True)
+        return {name: count for name, count in counts if count}
+
+    def fill(self, matrix: NDArray[Any], destination: Int64s) -> None:
+        """Write the features of all rows into a matrix of zeros, row r at ``destination[r]``."""
+        from hulltune.kernels.outputs import texts
+
+        sizes = np.diff(self.layouts.starts)[self.row_layout]
+        for stop in range(
+            len(sizes), 0, -MOVED
+        ):  # from the end, so that values and matrix never take their full memory
+            some = slice(max(stop - MOVED, 0), stop)
+            values = self.values.pop(int(sizes[some].sum()))
+            texts.fill_matrix(values, self.row_layout[some], destination[some], self.layouts, matrix)
+
+    def as_rows(self, dtype: Any) -> SparseFeatures:
+        """The features of all rows as sparse rows with values of this type."""
+        from hulltune.kernels.outputs import texts
+
+        offsets = offsets_of(np.diff(self.layouts.starts)[self.row_layout])
+        columns = np.empty(int(offsets[-1]), dtype=np.int32)
+        texts.columns_of_rows(self.row_layout, self.layouts, columns)
+        with np.errstate(over="ignore"):  # too large for float32: to_dataset refuses it with a message
+            values = self.values.take().astype(dtype, copy=False)
+        return SparseFeatures(offsets, columns, values, len(self.feature_names))
 
 
 def to_dataset(
@@ -73,20 +136,20 @@ def to_dataset(
     check_new_names((), rows.feature_names)
     check_new_names(rows.feature_names, names[len(rows.feature_names) :])
     ids, sentence = _order_sentences(rows.ids, rows.keys)
-    offsets = _offsets(np.bincount(sentence, minlength=len(ids)))
+    offsets = offsets_of(np.bincount(sentence, minlength=len(ids)))
     in_order = not count or bool(np.all(sentence[1:] >= sentence[:-1]))
     order = np.arange(count) if in_order else np.argsort(sentence, kind="stable")
     destination = order if in_order else np.empty(count, dtype=np.int64)
     destination[order] = np.arange(count)
 
     features: Features
-    if stays_dense(width, count, rows.filled + count * len(columns)):
+    if stays_dense(width, count, len(rows.values) + count * len(columns)):
         features = _matrix(rows, values_of, (count, width), dtype, destination)
     else:
         features = _sparse_rows(rows, values_of, dtype, None if in_order else order)
     _check_range(features, names)
     text = rows.text
-    text_offsets = _offsets(rows.text_lengths)
+    text_offsets = offsets_of(rows.text_lengths)
     scores, qualities = rows.scores, dict(rows.qualities)
     if not in_order:
         text, text_offsets = _gather_texts(text, text_offsets, order)
@@ -123,7 +186,7 @@ def to_dataset(
         sources=tuple(sources.get(i) for i in ids) if sources else None,
         scores=scores,
         copies=copies,
-        omitted={feature: number for feature, number in rows.omitted.items() if number},
+        omitted=rows.omitted(),
         unnamed=tuple(sorted(set(range(len(ids))) - set(rows.ids))) if len(ids) > len(rows.ids) else (),
         skipped=tuple(skipped),
         provenance=tuple(provenance),
@@ -146,7 +209,7 @@ def _matrix(
     rows: Rows, columns: Sequence[Floats], shape: tuple[int, int], dtype: Any, destination: Int64s
 ) -> DenseFeatures:
     # The values move from where they were read to the matrix, piece by piece.
-    needed = (shape[0] * shape[1] - rows.filled) * np.dtype(dtype).itemsize
+    needed = (shape[0] * shape[1] - len(rows.values)) * np.dtype(dtype).itemsize
     if needed > CHECKED:
         check_memory(needed, f"a matrix of {shape[0]:,} hypotheses and {shape[1]:,} features")
     matrix = np.zeros(shape, dtype=dtype, order="F")
@@ -213,7 +276,8 @@ def _order_sentences(ids: list[SentenceId], keys: Int64s) -> tuple[Sequence[Sent
     return tuple(int(number) for number in numbers[by_number]), place[keys]
 
 
-def _offsets(lengths: Int64s) -> Int64s:
+def offsets_of(lengths: Int64s) -> Int64s:
+    """Where each of parts of these lengths starts, and where the last one ends."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
@@ -280,11 +344,9 @@ class RowCollector:
         self._numbers: dict[SentenceId, int] = {}
         self._keys = array("q")
         self._columns: dict[str, int] = {}
-        self._places = array("i")
-        self._last_names: tuple[str, ...] = ()
-        self._last_places = array("i")
         self._values = array("d")
-        self._sizes = array("q")
+        self._last_names: tuple[str, ...] | None = None
+        self._layout_columns, self._layout_starts, self._row_layout = array("i"), array("q", [0]), array("i")
         self._text = bytearray()
         self._lengths = array("q")
         self._scores = array("d")
@@ -341,10 +403,10 @@ class RowCollector:
         names, columns = tuple(features), self._columns
         if names != self._last_names:  # most hypotheses have the features of the one before
             self._last_names = names
-            self._last_places = array("i", [columns.setdefault(name, len(columns)) for name in names])
-        self._places.extend(self._last_places)
+            self._layout_columns.extend([columns.setdefault(name, len(columns)) for name in names])
+            self._layout_starts.append(len(self._layout_columns))
+        self._row_layout.append(len(self._layout_starts) - 2)
         self._values.extend(features.values())
-        self._sizes.append(len(features))
         encoded = text.encode("utf-8")
         self._text += encoded
         self._lengths.append(len(encoded))
@@ -380,32 +442,23 @@ class RowCollector:
             raise LineError(f"lacks feature {lacking!r}; give it, or take what is missing as 0 (missing=0)")
 
     def rows(self) -> Rows:
-        """All hypotheses collected."""
-        places, sizes = np.array(self._places, dtype=np.int32), np.array(self._sizes, dtype=np.int64)
-        values = np.frombuffer(self._values, dtype=np.float64) if len(self._values) else np.zeros(0)
-        given = np.bincount(places, minlength=len(self._columns)).tolist()
+        """All hypotheses collected; the collector is empty afterwards."""
+        from hulltune.kernels.outputs.texts import Layouts
 
-        def fill(matrix: NDArray[Any], destination: Int64s) -> None:
-            with np.errstate(over="ignore"):  # too large for float32: to_dataset refuses it with a message
-                matrix[np.repeat(destination, sizes), places] = values
-
-        def as_rows(dtype: Any) -> SparseFeatures:
-            with np.errstate(over="ignore"):
-                return SparseFeatures(_offsets(sizes), places, values.astype(dtype), len(self._columns))
-
+        values, self._values = GrowingArray(np.float64, self._values), array("d")
+        starts, columns = np.array(self._layout_starts, dtype=np.int64), np.array(self._layout_columns, dtype=np.int32)
         return Rows(
             ids=list(self._numbers),
             keys=np.array(self._keys, dtype=np.int64),
             feature_names=tuple(self._columns),
-            filled=len(values),
-            fill=fill,
-            as_rows=as_rows,
+            values=values,
+            row_layout=np.array(self._row_layout, dtype=np.int32),
+            layouts=Layouts(starts, columns),
             text=np.frombuffer(self._text, dtype=np.uint8) if self._text else np.zeros(0, dtype=np.uint8),
             text_lengths=np.array(self._lengths, dtype=np.int64),
             scores=np.array(self._scores, dtype=np.float64) if len(self._scores) else None,
             references=self._references,
             sources=self._sources,
-            omitted={name: len(sizes) - count for name, count in zip(self._columns, given, strict=True)},
             gaps=np.array(self._gaps, dtype=np.int64) if self._gaps_known else None,
             qualities={name: self._of_all(found) for name, found in self._qualities.items()},
         )

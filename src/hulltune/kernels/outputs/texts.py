@@ -1,8 +1,8 @@
-"""Packed texts: hashes, equal rows, copies in another order, lengths."""
+"""Packed texts and features of hypotheses: hashes, equal rows, copies in another order, lengths."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +109,43 @@ def compact_column(values: Reals, rows: Int64s, out: Reals) -> None:
     """Copy ``values[rows[i]]`` to ``out[i]`` by increasing i, so that the two may overlap where rows only move down."""
     for i in range(len(rows)):
         out[i] = values[rows[i]]
+
+
+class Layouts(NamedTuple):
+    """The columns of layouts, which rows share: layout k has ``columns[starts[k]:starts[k + 1]]``."""
+
+    starts: Int64s
+    columns: Int32s
+
+
+@kernel
+def fill_matrix(values: Reals, row_layout: Int32s, destination: Int64s, layouts: Layouts, matrix: RealTable) -> None:
+    """Write the values of rows, which stand one after the other, into the rows ``destination`` of a matrix."""
+    index = 0
+    for row in range(len(row_layout)):
+        layout = row_layout[row]
+        for place in range(layouts.starts[layout], layouts.starts[layout + 1]):
+            matrix[destination[row], layouts.columns[place]] = values[index]
+            index += 1
+
+
+@kernel
+def columns_of_rows(row_layout: Int32s, layouts: Layouts, columns: Int32s) -> None:
+    """Write the columns of the values of all rows, one after the other."""
+    index = 0
+    for row in range(len(row_layout)):
+        layout = row_layout[row]
+        for place in range(layouts.starts[layout], layouts.starts[layout + 1]):
+            columns[index] = layouts.columns[place]
+            index += 1
+
+
+@kernel
+def count_columns(row_layout: Int32s, layouts: Layouts, counts: Int64s) -> None:
+    """Add to ``counts`` the number of rows with each column."""
+    for layout in row_layout:
+        for place in range(layouts.starts[layout], layouts.starts[layout + 1]):
+            counts[layouts.columns[place]] += 1
 
 
 @kernel
