@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from hulltune import Dataset, InputError, read
 from hulltune.formats.moses import MosesReader
-from hulltune.formats.rows import GrowingArray
 from hulltune.formats.streams import Problems
 from tests.formats.moses_oracle import parse
 from tests.lists import all_texts
@@ -304,19 +303,6 @@ def test_names_before_texts_that_look_odd(tmp_path: Path, line: str, name: Any, 
     path.write_text(f"{line}\n")
     lists = read(path)
     assert (lists.ids[0], lists.text(0)) == (name, text)
-
-
-@given(st.lists(st.lists(st.integers(-5, 5), max_size=4), max_size=6), st.integers(0, 30))
-def test_values_of_a_growing_array_come_back_in_order(pieces: list[list[int]], popped: int) -> None:
-    growing = GrowingArray(np.int32)
-    for piece in pieces:
-        growing.append(np.array(piece, dtype=np.int32))
-    expected = [value for piece in pieces for value in piece]
-    assert len(growing) == len(expected)
-    rest = len(expected) - min(popped, len(expected))
-    assert growing.pop(len(expected) - rest).tolist() == expected[rest:]
-    assert growing.take().tolist() == expected[:rest]
-    assert len(growing) == 0
 
 
 @pytest.mark.parametrize("line", ["0 ||| a |||", "0 ||| a ||| "])

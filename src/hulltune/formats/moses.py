@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from hulltune.arrays import Int32s, Int64s
 from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.errors import InputError
 from hulltune.formats.numbers import plain_number, sentence_id, shown
-from hulltune.formats.rows import GrowingArray, Rows, offsets_of, written_features
+from hulltune.formats.rows import Rows, offsets_of, written_features
 from hulltune.formats.streams import LineError, Problems, blocks, first_line, not_utf8, open_bytes
 from hulltune.formats.writing import written_atomically
 from hulltune.wording import counted
@@ -302,10 +303,9 @@ class MosesReader:
         """The sentence that the ids of further files count from."""
         self._kernel = moses
         self._problems = problems
-        self._text, self._values = GrowingArray(np.uint8), GrowingArray(dtype)
-        self._row_layout, self._row_score = GrowingArray(np.int32), GrowingArray(np.float64)
-        self._row_id, self._row_text = GrowingArray(np.int64), GrowingArray(np.int64)
-        self._layout_slots, self._layout_sizes = GrowingArray(np.int32), GrowingArray(np.int64)
+        self._text, self._values = array("B"), array(np.dtype(dtype).char)
+        self._row_id, self._row_text, self._row_score = array("q"), array("q"), array("d")
+        self._row_layout, self._layout_slots, self._layout_sizes = array("i"), array("i"), array("q")
         self._gaps: list[int] = []
         self._lines = 0  # of the files before: every line is a hypothesis, as written
         self._ids: dict[bytes, int] = {}
@@ -421,21 +421,24 @@ class MosesReader:
         places = [kernel.ROWS, kernel.VALUES, kernel.TEXT, kernel.LAYOUTS, kernel.SLOTS]
         rows, values, text, layouts, slots = state[places].tolist()
         state[places] = 0
-        with np.errstate(over="ignore"):  # too large for float32: to_dataset refuses it with a message
-            self._values.append(output.values[:values].astype(self._values.dtype, copy=False))
-        self._text.append(output.text[:text])
-        self._row_layout.append(output.row_layout[:rows])
         ids = output.row_id[:rows]
-        self._row_id.append(np.where(ids >= 0, ids + self.first, ids) if self.first else ids)
-        self._row_score.append(output.row_score[:rows])
-        self._row_text.append(output.row_text[:rows])
-        self._layout_sizes.append(output.layout_sizes[:layouts])
-        self._layout_slots.append(output.slots[:slots])
+        with np.errstate(over="ignore"):  # too large for float32: to_dataset refuses it with a message
+            self._values.frombytes(output.values[:values].astype(self._values.typecode).tobytes())
+        for kept, found in (
+            (self._text, output.text[:text]),
+            (self._row_layout, output.row_layout[:rows]),
+            (self._row_id, np.where(ids >= 0, ids + self.first, ids)),
+            (self._row_score, output.row_score[:rows]),
+            (self._row_text, output.row_text[:rows]),
+            (self._layout_sizes, output.layout_sizes[:layouts]),
+            (self._layout_slots, output.slots[:slots]),
+        ):
+            kept.frombytes(found.tobytes())
 
     # The result.
 
     def rows(self) -> Rows:
-        """All hypotheses read; the reader is empty afterwards."""
+        """All hypotheses read; the reader is of no use afterwards."""
         from hulltune.kernels.outputs.texts import Layouts
 
         ids, keys = self._sentences()
@@ -448,17 +451,17 @@ class MosesReader:
                 name.decode() + (f"_{k}" if width > 1 else "") for name, width in widths.items() for k in range(width)
             ),
             values=self._values,
-            row_layout=self._row_layout.take(),
-            layouts=Layouts(offsets_of(self._layout_sizes.take()), columns[self._layout_slots.take()]),
-            text=self._text.take(),
-            text_lengths=self._row_text.take(),
-            scores=self._row_score.take() if self._rules.has_score else None,
+            row_layout=np.asarray(self._row_layout),
+            layouts=Layouts(offsets_of(np.asarray(self._layout_sizes)), columns[np.asarray(self._layout_slots)]),
+            text=np.asarray(self._text),
+            text_lengths=np.asarray(self._row_text),
+            scores=np.asarray(self._row_score) if self._rules.has_score else None,
             gaps=np.array(self._gaps, dtype=np.int64),
         )
 
     def _sentences(self) -> tuple[list[SentenceId], Int64s]:
         """The ids in order of first appearance, and for each row the number of its id."""
-        row_id = self._row_id.take()
+        row_id = np.asarray(self._row_id)
         starts = np.flatnonzero(np.concatenate([[True], row_id[1:] != row_id[:-1]])[: len(row_id)])
         lengths = np.diff(np.append(starts, len(row_id)))
         distinct, first, inverse = np.unique(row_id[starts], return_index=True, return_inverse=True)

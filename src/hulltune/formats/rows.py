@@ -29,38 +29,6 @@ MOVED = 1 << 16
 """The rows whose values move to the matrix at a time."""
 
 
-class GrowingArray:
-    """An array that grows at the end, in pieces; O(1) a number on average.
-
-    Its memory is a bytearray, which allocators extend in place if it is large. A list of pieces, joined at the end,
-    would take twice the memory then.
-    """
-
-    def __init__(self, dtype: Any, values: Any = b"") -> None:
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
-        self._bytes = bytearray(values)
-
-    def __len__(self) -> int:
-        return len(self._bytes) // int(self.dtype.itemsize)
-
-    def append(self, values: NDArray[Any]) -> None:
-        """Add values of the array's type."""
-        assert values.dtype == self.dtype
-        self._bytes += np.ascontiguousarray(values).data.cast("B") if len(values) else b""
-
-    def take(self) -> NDArray[Any]:
-        """All values, without a copy; this array is empty afterwards."""
-        memory, self._bytes = self._bytes, bytearray()
-        return np.frombuffer(memory, dtype=self.dtype) if memory else np.zeros(0, dtype=self.dtype)
-
-    def pop(self, count: int) -> NDArray[Any]:
-        """The last ``count`` values, which leave this array; its memory shrinks."""
-        start = len(self._bytes) - count * self.dtype.itemsize
-        values = np.frombuffer(bytes(self._bytes[start:]), dtype=self.dtype)
-        del self._bytes[start:]
-        return values
-
-
 @dataclass
 class Rows:
     """Hypotheses in file order. ``keys[r]`` is the number of row r's sentence in ``ids``."""
@@ -68,7 +36,7 @@ class Rows:
     ids: list[SentenceId]
     keys: Int64s
     feature_names: tuple[str, ...]
-    values: GrowingArray
+    values: array[float]
     """The values that the rows give, one row after the other; moving them to a dataset uses them up."""
     row_layout: Int32s
     layouts: Layouts
@@ -101,8 +69,10 @@ class Rows:
             len(sizes), 0, -MOVED
         ):  # from the end, so that values and matrix never take their full memory
             some = slice(max(stop - MOVED, 0), stop)
-            values = self.values.pop(int(sizes[some].sum()))
-            texts.fill_matrix(values, self.row_layout[some], destination[some], self.layouts, matrix)
+            first = len(self.values) - int(sizes[some].sum())
+            values = self.values[first:]
+            del self.values[first:]
+            texts.fill_matrix(np.asarray(values), self.row_layout[some], destination[some], self.layouts, matrix)
 
     def as_rows(self, dtype: Any) -> SparseFeatures:
         """The features of all rows as sparse rows with values of this type."""
@@ -112,7 +82,7 @@ class Rows:
         columns = np.empty(int(offsets[-1]), dtype=np.int32)
         texts.columns_of_rows(self.row_layout, self.layouts, columns)
         with np.errstate(over="ignore"):  # too large for float32: to_dataset refuses it with a message
-            values = self.values.take().astype(dtype, copy=False)
+            values = np.asarray(self.values).astype(dtype, copy=False)
         return SparseFeatures(offsets, columns, values, len(self.feature_names))
 
 
@@ -442,24 +412,22 @@ class RowCollector:
             raise LineError(f"lacks feature {lacking!r}; give it, or take what is missing as 0 (missing=0)")
 
     def rows(self) -> Rows:
-        """All hypotheses collected; the collector is empty afterwards."""
+        """All hypotheses collected; the collector is of no use afterwards."""
         from hulltune.kernels.outputs.texts import Layouts
 
-        values, self._values = GrowingArray(np.float64, self._values), array("d")
-        starts, columns = np.array(self._layout_starts, dtype=np.int64), np.array(self._layout_columns, dtype=np.int32)
         return Rows(
             ids=list(self._numbers),
-            keys=np.array(self._keys, dtype=np.int64),
+            keys=np.asarray(self._keys),
             feature_names=tuple(self._columns),
-            values=values,
-            row_layout=np.array(self._row_layout, dtype=np.int32),
-            layouts=Layouts(starts, columns),
+            values=self._values,
+            row_layout=np.asarray(self._row_layout),
+            layouts=Layouts(np.asarray(self._layout_starts), np.asarray(self._layout_columns)),
             text=np.frombuffer(self._text, dtype=np.uint8) if self._text else np.zeros(0, dtype=np.uint8),
-            text_lengths=np.array(self._lengths, dtype=np.int64),
-            scores=np.array(self._scores, dtype=np.float64) if len(self._scores) else None,
+            text_lengths=np.asarray(self._lengths),
+            scores=np.asarray(self._scores) if len(self._scores) else None,
             references=self._references,
             sources=self._sources,
-            gaps=np.array(self._gaps, dtype=np.int64) if self._gaps_known else None,
+            gaps=np.asarray(self._gaps) if self._gaps_known else None,
             qualities={name: self._of_all(found) for name, found in self._qualities.items()},
         )
 

@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 import shutil
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hulltune.arrays import Floats, Int64s
+from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset, Member
 from hulltune.data.features import as_sparse, concatenate_features, over_names
 from hulltune.data.forest import Forest
@@ -94,6 +94,8 @@ def joined_lists(sets: Sequence[Dataset], *, missing: float | None) -> Dataset:
 
     If a dataset has features that were left out and count as 0, so do the features that other datasets lack.
     """
+    from hulltune.kernels.outputs.texts import Layouts
+
     names = tuple(dict.fromkeys(name for one in sets for name in one.feature_names))
     lacking = [(number, name) for number, one in enumerate(sets, 1) for name in names if name not in one.feature_names]
     if lacking and missing is None and not any(one.omitted for one in sets):
@@ -110,16 +112,13 @@ def joined_lists(sets: Sequence[Dataset], *, missing: float | None) -> Dataset:
     text, text_offsets = packed_texts([text for one in sets for text in one.texts()])
     scores = [one.scores for one in sets if one.scores is not None]
 
-    def fill(matrix: NDArray[Any], destination: Int64s) -> None:
-        matrix[np.repeat(destination, np.diff(features.offsets)), features.columns] = features.values
-
     rows = Rows(
         ids=sentences,
         keys=np.repeat([numbers[sentence] for one in sets for sentence in one.ids], sizes),
         feature_names=names,
-        filled=len(features.values),
-        fill=fill,
-        as_rows=lambda dtype: features,
+        values=array(features.dtype.char, features.values.tobytes()),
+        row_layout=np.arange(len(features.offsets) - 1, dtype=np.int32),
+        layouts=Layouts(features.offsets, features.columns),
         text=text,
         text_lengths=np.diff(text_offsets),
         scores=np.concatenate(scores) if len(scores) == len(sets) else None,
@@ -129,9 +128,12 @@ def joined_lists(sets: Sequence[Dataset], *, missing: float | None) -> Dataset:
             for sentence, source in zip(one.ids, one.sources or (), strict=False)
             if source is not None
         },
-        omitted={name: sum(one.omitted.get(name, 0) for one in sets) for name in names},
     )
-    return to_dataset(rows, provenance=[origin for one in sets for origin in one.provenance])
+    omitted = {name: sum(one.omitted.get(name, 0) for one in sets) for name in names}
+    return replace(
+        to_dataset(rows, provenance=[origin for one in sets for origin in one.provenance]),
+        omitted={name: count for name, count in omitted.items() if count},
+    )
 
 
 def keep(returned: DataLike, folder: Path, *, count: int, is_piece: bool = False) -> tuple[Dataset, list[Path]]:
@@ -180,8 +182,8 @@ def _with_words(forest: Forest, numbers: Any, vocabulary: Vocabulary) -> Forest:
 def _fingerprint(forest: Forest) -> bytes:
     """A digest that is equal for forests with the same nodes, edges, words and features."""
     digest = hashlib.sha256("\n".join(forest.feature_names).encode("utf-8", "surrogatepass"))
-    for array in (forest.edge_offsets, forest.tail_offsets, forest.tails, forest.label_offsets, forest.labels):
-        digest.update(np.ascontiguousarray(array).tobytes())
+    for each in (forest.edge_offsets, forest.tail_offsets, forest.tails, forest.label_offsets, forest.labels):
+        digest.update(np.ascontiguousarray(each).tobytes())
     features = as_sparse(forest.features).tidy()
     digest.update(features.offsets.tobytes() + features.columns.tobytes() + features.values.astype("<f8").tobytes())
     return digest.digest()
