@@ -3,10 +3,10 @@
 The object has ``rules`` (an id and ``[X] ||| source ||| target ||| features`` in turn), ``features`` (names), and then,
 bottom-up, ``edges`` and ``node`` again and again; an ordinary parser would keep the last of them only. An edge has
 ``tail``, ``rule`` (an id, or the rule itself) and ``feats`` (a name or its number, and a value, in turn); a node lists
-its ``in_edges``. Keys of an edge or node come in any order. If one of these keys occurs twice, the file is refused;
-other keys are passed over. ``[1]`` in a target is the first tail; blanks and control characters end a word. The last
-node is the root; any other node without edges is a leaf without output, as in cdec. Values are scores (larger is
-better) and are taken as they are. The words ``<s>`` and ``</s>`` are not output.
+its ``in_edges``. Keys of an edge or node come in any order, each once; other keys are passed over. ``[1]`` in a target
+is the first tail; blanks and control characters end a word. The last node is the root; any other node without edges is
+a leaf without output, as in cdec. Values are scores (larger is better) and are taken as they are. The words ``<s>`` and
+``</s>`` are not output.
 
 Newer versions of cdec write binary archives in a layout that changes from version to version: they are not read.
 """
@@ -21,9 +21,18 @@ from typing import Any
 
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.formats.forest_building import FileEdges
 from hulltune.formats.forest_files import HUGE, ForestOptions, NamedForest, Path, SourceText
-from hulltune.formats.json_text import JsonFaults, are_finite, is_index, parsed
+from hulltune.formats.json_text import (
+    JsonFault,
+    JsonHypergraph,
+    are_finite,
+    in_turn,
+    is_index,
+    items_of,
+    members_of,
+    not_finite,
+    parsed,
+)
 from hulltune.formats.numbers import shown
 
 _START = re.compile(rb'\s*\{\s*"(rules|features|is_sorted|edges|node)"\s*:')
@@ -45,7 +54,7 @@ def read_cdec_json(path: Path, options: ForestOptions, vocabulary: Vocabulary) -
     >>> from pathlib import Path
     >>> from hulltune import Vocabulary, decode
     >>> from hulltune.formats.cdec_json import read_cdec_json
-    >>> from hulltune.formats.forest_files import ForestOptions
+    >>> from hulltune.formats.forest_files import HUGE, ForestOptions
     >>> text = '''{"rules":[1,"[X] ||| das ||| the",2,"[S] ||| [X,1] haus ||| [1] house"],"features":["lm"],
     ... "edges":[{"tail":[],"feats":[0,-1.5],"rule":1}],"node":{"in_edges":[0],"cat":"X"},
     ... "edges":[{"tail":[0],"feats":[0,-1],"rule":2}],"node":{"in_edges":[1],"cat":"S"}}
@@ -61,24 +70,23 @@ def read_cdec_json(path: Path, options: ForestOptions, vocabulary: Vocabulary) -
             f"{source.file}: a binary archive of cdec, whose layout changes from version to version; "
             "let cdec write forest text instead (--show_target_graph DIR)"
         )
-    graph = _Hypergraph(JsonFaults(source))
-    parts = parsed(source, _EXPECTED)
-    for key, value in parts.items() if isinstance(parts, dict) else parts:
-        graph.add(key, value)
-    graph.check()
+    graph, parts = _Hypergraph(), parsed(source, _EXPECTED)
+    with graph.faults_in(source):
+        for key, value in parts.items() if isinstance(parts, dict) else parts:
+            graph.item = ""
+            graph.add(key, value)
+        graph.check()
     root = graph.nodes - 1
     graph.edges.add_leaves(graph.nodes, root)
     where = partial(source.at, 0)
     yield NamedForest(graph.edges.forest(options, vocabulary, nodes=graph.nodes, root=root, where=where))
 
 
-class _Hypergraph:
+class _Hypergraph(JsonHypergraph):
     """The parts of a file in their order."""
 
-    def __init__(self, faults: JsonFaults) -> None:
-        self.nodes = 0
-        self.edges = FileEdges()
-        self._faults = faults
+    def __init__(self) -> None:
+        super().__init__()
         self._rules: dict[int, list[int]] = {}
         """The labels of every rule by its id."""
         self._declared = 0
@@ -86,33 +94,23 @@ class _Hypergraph:
 
     def add(self, key: str, value: Any) -> None:
         """Take the value of a key of the file."""
-        self._faults.item = ""
         if key == "node":
             self._add_node(value)
-        elif key not in ("rules", "features", "edges", "is_sorted"):
-            raise self._faults.fault(f"unknown key {shown(key)}; expected rules, features, edges, node or is_sorted")
-        elif key == "features" and self.edges.heads:
-            raise self._faults.fault("features after edges; expected them before")
+        elif key == "rules":
+            self._add_rules(items_of({key: value}, key))
+        elif key == "features":
+            self._add_names(items_of({key: value}, key))
+        elif key == "edges":
+            for edge in items_of({key: value}, key):
+                self.item = f"edge {len(self.edges)}"
+                self._add_edge(members_of(edge))
         elif key != "is_sorted":
-            items = self._faults.items({key: value}, key)
-            if key == "rules":
-                self._add_rules(items)
-            elif key == "features":
-                self._add_names(items)
-            else:
-                for edge in items:
-                    self._faults.item = f"edge {len(self.edges)}"
-                    self._add_edge(edge)
+            raise JsonFault(f"unknown key {shown(key)}; expected rules, features, edges, node or is_sorted")
 
-    def _add_rules(self, rules: list[Any]) -> None:
-        expected = "expected ids and rules in turn"
-        if len(rules) % 2:
-            raise self._faults.fault(f"rules has an odd number of entries; {expected}")
-        for identity, rule in zip(rules[::2], rules[1::2], strict=True):
-            if not is_index(identity):
-                raise self._faults.fault(f"rules has {shown(identity)} in the place of an id; {expected}")
-            if type(rule) is not str:
-                raise self._faults.fault(f"rules has {shown(rule)} in the place of a rule; {expected}")
+    def _add_rules(self, entries: list[Any]) -> None:
+        for identity, rule in zip(*in_turn(entries, "rules"), strict=True):
+            if not is_index(identity) or type(rule) is not str:
+                raise JsonFault(f"rules has {shown(identity)} and {shown(rule)}; expected ids and rules in turn")
             self._rules[identity] = self._target(rule)
 
     def _target(self, rule: str) -> list[int]:
@@ -126,92 +124,77 @@ class _Hypergraph:
         words = self.edges.words
         for token in _TOKEN.findall(target):
             tail = _TAIL.fullmatch(token) if token[0] == "[" else None
-            if tail is None:
-                labels.append(words[token])
-            elif int(tail[1]) > 0:
-                labels.append(-int(tail[1]))
-            else:
-                raise self._faults.fault(f"rule {shown(rule)} names tail 0; expected numbers from 1")
+            labels.append(words[token] if tail is None else -int(tail[1]))
+            if tail is not None and labels[-1] == 0:
+                raise JsonFault(f"rule {shown(rule)} names tail 0; expected numbers from 1")
         return labels
 
     def _add_names(self, added: list[Any]) -> None:
         """Take the names of the numbered features."""
         names = self.edges.names
+        if len(self.edges):
+            raise JsonFault("features after edges; expected them before")
         for name in added:
-            if not isinstance(name, str) or not name:
-                raise self._faults.fault(f"features has {shown(name)}; expected names")
-            if name in names:
-                raise self._faults.fault(f"feature {shown(name)} is named twice")
+            if not isinstance(name, str) or not name or name in names:
+                raise JsonFault(f"features has {shown(name)}; expected names, each once")
             self._declared = names[name] + 1
 
-    def _add_edge(self, edge: Any) -> None:
+    def _add_edge(self, edge: dict[str, Any]) -> None:
         """Take an edge; its head is known once a node lists it."""
-        members = self._faults.members(edge, ("tail", "rule", "feats"))
-        tails = self._faults.items(members, "tail")
-        for slot, tail in enumerate(tails):
-            if type(tail) is not int or tail < 0:
-                raise self._faults.fault(f"tail has {shown(tail)}; expected a list of numbers of nodes")
-            if tail > HUGE:
-                tails[slot] = HUGE
-        columns, values = self._features(self._faults.items(members, "feats"))
-        labels = self._labels(members)
+        tails = items_of(edge, "tail")
+        for tail in tails:
+            if not is_index(tail) or tail > HUGE:
+                raise JsonFault(f"tail has {shown(tail)}; expected a list of numbers of nodes")
+        columns, values = self._features(*in_turn(items_of(edge, "feats"), "feats"))
+        labels = self._labels(edge.get("rule"))
         if labels and -min(labels) > len(tails):
-            raise self._faults.fault(f"its rule names tail [{-min(labels)}], beyond those that it has: {shown(tails)}")
+            raise JsonFault(f"its rule names tail [{-min(labels)}], beyond those that it has: {shown(tails)}")
         self.edges.add(-1, tails, labels, columns, values)
 
-    def _features(self, feats: list[Any]) -> tuple[list[int], list[float]]:
-        """The columns and values of an edge: names (or their numbers) and values alternate in the file."""
+    def _features(self, columns: list[Any], values: list[Any]) -> tuple[list[int], list[float]]:
+        """The columns and values of an edge, whose features have their names or the numbers of these."""
         names, declared = self.edges.names, self._declared
-        columns, values = feats[::2], feats[1::2]
         for slot, key in enumerate(columns):
-            if type(key) is int and 0 <= key < declared:
-                continue
-            if type(key) is not str or not key:
-                raise self._faults.fault(f"no feature {shown(key)}; expected a name or a number of one")
-            columns[slot] = names[key]
-        if len(values) < len(columns):
-            raise self._faults.fault("feats has an odd number of entries; expected names and values")
+            if type(key) is str and key:
+                columns[slot] = names[key]
+            elif not is_index(key) or key >= declared:
+                raise JsonFault(f"no feature {shown(key)}; expected a name or a number of one")
         if len(set(columns)) < len(columns):
             twice = next(column for slot, column in enumerate(columns) if column in columns[:slot])
-            raise self._faults.fault(f"feature {shown(names.texts[twice])} occurs twice")
+            raise JsonFault(f"feature {shown(names.texts[twice])} occurs twice")
         if not are_finite(values):
-            raise self._faults.not_finite([names.texts[column] for column in columns], values)
+            raise not_finite([names.texts[column] for column in columns], values)
         return columns, values
 
-    def _labels(self, members: dict[str, Any]) -> list[int]:
+    def _labels(self, rule: Any) -> list[int]:
         """The labels of an edge's rule, which is written in full or as an id."""
-        rule = members.get("rule")
         if isinstance(rule, str):
             return self._target(rule)
         if is_index(rule) and rule in self._rules:
             return self._rules[rule]
-        if rule is not None:
-            raise self._faults.fault(f"rule {shown(rule)} is not among the {len(self._rules)} rules before it")
-        raise self._faults.fault("no rule; expected a hypergraph that cdec wrote with its rules")
+        raise JsonFault(
+            f"rule {shown(rule)} is not among the {len(self._rules)} before it; expected a hypergraph that cdec wrote "
+            "with its rules"
+        )
 
     def _add_node(self, node: Any) -> None:
         """Take a node, which becomes the head of its edges."""
-        heads, faults = self.edges.heads, self._faults
-        faults.item = f"node {self.nodes}"
-        for edge in faults.items(faults.members(node, ["in_edges"]), "in_edges"):
-            if not is_index(edge) or edge >= len(heads):
-                raise faults.fault(f"no edge {shown(edge)}; expected one of the {len(heads)} before it")
-            if heads[edge] >= 0:
-                raise faults.fault(f"edge {edge} is in node {heads[edge]} already")
+        heads = self.edges.heads
+        self.item = f"node {self.nodes}"
+        for edge in items_of(members_of(node), "in_edges"):
+            if not is_index(edge) or edge >= len(heads) or heads[edge] >= 0:
+                raise JsonFault(f"no edge {shown(edge)}; expected edges before it, each in one node")
             heads[edge] = self.nodes
         self.nodes += 1
 
     def check(self) -> None:
         """Refuse faults that show only at the end of the file."""
-        edges, faults = self.edges, self._faults
-        faults.item = ""
+        self.item = ""
         if not self.nodes:
-            raise faults.fault("no node; is the file cut off?")
-        if -1 in edges.heads:
-            raise faults.fault(f"edge {edges.heads.index(-1)} is in no node")
-        if max(edges.tails, default=0) >= self.nodes:
-            slot, tail = next((slot, tail) for slot, tail in enumerate(edges.tails) if tail >= self.nodes)
-            edge = bisect_right(edges.tail_offsets, slot) - 1
-            raise faults.fault(f"edge {edge}: no node {tail}; expected 0 to {self.nodes - 1}")
-        faults.check_texts("feature name", edges.names.texts)
-        faults.check_texts("word", edges.words.texts)
+            raise JsonFault("no node; is the file cut off?")
+        if -1 in self.edges.heads:
+            raise JsonFault(f"edge {self.edges.heads.index(-1)} is in no node")
+        last = max(self.edges.tails, default=0)
+        if last >= self.nodes:
+            edge = bisect_right(self.edges.tail_offsets, self.edges.tails.index(last)) - 1
+            raise JsonFault(f"edge {edge}: no node {last}; expected 0 to {self.nodes - 1}")

@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import isfinite
 from typing import Any
 
-from hulltune.errors import InputError
+from hulltune.formats.forest_building import FileEdges
 from hulltune.formats.forest_files import SourceText
 from hulltune.formats.numbers import LONE_SURROGATE, is_text, shown
 
 _NUMBER_TYPES = {int, float}
+
+
+class JsonFault(Exception):  # noqa: N818  # becomes an InputError once it is known where it stands
+    """What is wrong with a value of a text."""
+
+
+class JsonHypergraph:
+    """The edges of a hypergraph that is being read; ``item`` says which part of it, for messages."""
+
+    def __init__(self) -> None:
+        self.edges = FileEdges()
+        self.nodes = 0
+        self.item = ""
+
+    @contextmanager
+    def faults_in(self, source: SourceText) -> Iterator[None]:
+        """Turn what is wrong with a value into a message with its place."""
+        try:
+            yield
+            for what, texts in (("feature name", self.edges.names.texts), ("word", self.edges.words.texts)):
+                bad = next((text for text in texts if not is_text(text)), None)
+                if bad is not None:
+                    self.item = ""
+                    raise JsonFault(f"the {what} {shown(bad)} has {LONE_SURROGATE}")
+        except JsonFault as fault:
+            raise source.fault(0, f"{self.item}: {fault}" if self.item else str(fault)) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | tuple[tuple[str, Any], ...]:
@@ -41,47 +68,30 @@ def parsed(source: SourceText, expected: str) -> dict[str, Any] | tuple[tuple[st
     return value
 
 
-class JsonFaults:
-    """Checks of the values of one text; ``item`` says what is being read, for messages."""
+def members_of(value: Any) -> dict[str, Any]:
+    """The keys and values of an object."""
+    if isinstance(value, tuple):
+        raise JsonFault(f"a key occurs twice: {shown(dict(value))}")
+    if not isinstance(value, dict):
+        raise JsonFault(f"got {shown(value)}; expected an object")
+    return value
 
-    def __init__(self, source: SourceText) -> None:
-        self._source = source
-        self.item = ""
 
-    def fault(self, reason: str) -> InputError:
-        """The error for what is being read."""
-        return self._source.fault(0, f"{self.item}: {reason}" if self.item else reason)
+def items_of(members: dict[str, Any], key: str) -> list[Any]:
+    """The list under a key; an empty one for null, and where the key is not there."""
+    value = members.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise JsonFault(f"{key} is {shown(value)}; expected a list")
+    return value
 
-    def members(self, value: Any, once: Collection[str]) -> dict[str, Any]:
-        """The keys and values of an object, in which none of the keys ``once`` is there twice."""
-        if isinstance(value, dict):
-            return value
-        if not isinstance(value, tuple):
-            raise self.fault(f"got {shown(value)}; expected an object")
-        found = [key for key, _ in value if key in once]
-        if len(set(found)) < len(found):
-            raise self.fault(f"a key occurs twice: {shown(dict(value))}")
-        return dict(value)
 
-    def items(self, members: dict[str, Any], key: str) -> list[Any]:
-        """The list under a key; an empty one for null, and where the key is not there."""
-        value = members.get(key)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            raise self.fault(f"{key} is {shown(value)}; expected a list")
-        return value
-
-    def not_finite(self, names: Sequence[str], values: Sequence[Any]) -> InputError:
-        """The error for the first feature that is no finite number."""
-        name, value = next(pair for pair in zip(names, values, strict=True) if not are_finite([pair[1]]))
-        return self.fault(f"feature {shown(name)} is {shown(value)}; expected a finite number")
-
-    def check_texts(self, what: str, texts: Sequence[str]) -> None:
-        """Refuse texts with a lone surrogate."""
-        for text in texts:
-            if not is_text(text):
-                raise self.fault(f"the {what} {shown(text)} has {LONE_SURROGATE}")
+def in_turn(values: list[Any], what: str) -> tuple[list[Any], list[Any]]:
+    """The first, third, … and the second, fourth, … of some values."""
+    if len(values) % 2:
+        raise JsonFault(f"{what} has an odd number of entries; expected two by two")
+    return values[::2], values[1::2]
 
 
 def are_finite(values: Sequence[Any]) -> bool:
@@ -90,6 +100,12 @@ def are_finite(values: Sequence[Any]) -> bool:
         return set(map(type, values)) <= _NUMBER_TYPES and all(map(isfinite, values))
     except OverflowError:  # an integer beyond all doubles
         return False
+
+
+def not_finite(names: Sequence[str], values: Sequence[Any]) -> JsonFault:
+    """The fault of the first feature that is no finite number."""
+    name, value = next(pair for pair in zip(names, values, strict=True) if not are_finite([pair[1]]))
+    return JsonFault(f"feature {shown(name)} is {shown(value)}; expected a finite number")
 
 
 def is_index(value: Any) -> bool:
