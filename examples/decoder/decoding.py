@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from decoder.task import small_translator
 from decoder.translation import Translator, weight_vector
+from decoder.unfolding import unfolded
 from hulltune import Dataset, Forest, InputError, kbest, read
-from hulltune.data.unfolding import unfolded
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.formats.streams import Problems, numbered_lines
 

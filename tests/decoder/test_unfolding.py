@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-import numpy as np
 import pytest
+from decoder.unfolding import unfolded
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hulltune import Forest, ForestBuilder, InputError, decode
+from hulltune import Forest, ForestBuilder, InputError
 from hulltune.data.forest import Pruned
-from hulltune.data.unfolding import unfolded
 from tests.oracles import count_derivations, derivations, output_of
-from tests.strategies import counts, forests, reals
+from tests.strategies import counts, forests
 
 
 def by_enumeration(forest: Forest) -> Counter[tuple[tuple[str, ...], tuple[float, ...]]]:
@@ -45,14 +44,6 @@ def test_a_lattice_has_the_derivations_of_its_forest(forest: Forest) -> None:
         labels = lattice.labels[lattice.label_offsets[edge] : lattice.label_offsets[edge + 1]].tolist()
         assert labels[:1] == [-1] * len(lattice.edge_tails(edge))
         assert all(label >= 0 for label in labels[1:])
-
-
-@settings(max_examples=50, deadline=None)
-@given(forests(elements=reals), st.lists(reals, min_size=3, max_size=3))
-def test_the_best_of_a_lattice_is_that_of_its_forest(forest: Forest, weights: list[float]) -> None:
-    assume(not repeats(forest) and forest.edges)
-    ours, theirs = decode(unfolded(forest), weights), decode(forest, weights)
-    assert np.allclose(ours.intercepts, theirs.intercepts, rtol=1e-9, atol=1e-9)
 
 
 @settings(max_examples=30, deadline=None)

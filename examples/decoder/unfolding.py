@@ -47,24 +47,18 @@ def unfolded(forest: Forest, *, most_edges: int = MOST_EDGES) -> Forest:
     Arcs may have several words or none. Every arc has the features of one edge, to the bit, or none. Linear in the
     lattice, which may be exponentially larger than the forest; one with more than ``most_edges`` is refused.
     """
-    lattice = unfolded_or_none(forest, most_edges)
-    if lattice is None:
-        raise InputError(
-            f"a lattice of this forest of {forest.edges:,} edges would have more than {most_edges:,}; "
-            "prune it first, or use the forest as it is"
-        )
-    return lattice
-
-
-def unfolded_or_none(forest: Forest, most_edges: int) -> Forest | None:
-    """The lattice of ``unfolded``, or None if it would have more than ``most_edges``."""
     if not forest.edges:
         return forest
     grammar = _Grammar(forest)
     from_right = grammar.arcs(from_right=True, most=most_edges)
     from_left = grammar.arcs(from_right=False, most=most_edges if from_right is None else len(from_right) - 1)
     arcs = from_right if from_left is None else from_left
-    return None if arcs is None else _lattice(forest, arcs)
+    if arcs is None:
+        raise InputError(
+            f"a lattice of this forest of {forest.edges:,} edges would have more than {most_edges:,}; "
+            "prune it first, or use the forest as it is"
+        )
+    return _lattice(forest, arcs)
 
 
 class _Grammar:
