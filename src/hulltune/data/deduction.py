@@ -22,7 +22,7 @@ import inspect
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from heapq import heappop, heappush
 from typing import Any, TypeAlias
 
@@ -78,14 +78,9 @@ class Condition:
     function: Callable[..., Any]
     binds: tuple[str, ...] | None = None
 
-    @cached_property
-    def inputs(self) -> tuple[str, ...]:
-        """The variables that must be bound before."""
-        return parameters(self.function)
-
     def extend(self, bindings: Bindings) -> Iterable[Bindings]:
         """The bindings that the condition leaves: these or none for a test, one for each value for a generator."""
-        result = self.function(*(bindings[name] for name in self.inputs))
+        result = value_of(self.function, bindings)
         if self.binds is None:
             return (bindings,) if result else ()
         if len(self.binds) == 1:
@@ -152,16 +147,6 @@ class Rule:
         premises = ", ".join(map(str, self.premises))
         return f"rule {self.name!r}" if self.name else f"rule {self.conclusion} ← {premises}"
 
-    @cached_property
-    def feature_inputs(self) -> tuple[str, ...] | None:
-        """The variables that ``features`` is a function of, or None for a constant."""
-        return parameters(self.features) if callable(self.features) else None
-
-    @cached_property
-    def output_inputs(self) -> tuple[str, ...] | None:
-        """The variables that ``output`` is a function of, or None for a constant."""
-        return parameters(self.output) if callable(self.output) else None
-
 
 def variable_names(pattern: Pattern) -> set[str]:
     """The names of the variables in a pattern."""
@@ -192,6 +177,14 @@ def bind(bindings: Bindings, names: tuple[str, ...], values: Sequence[Any]) -> B
     return match(tuple(map(Variable, names)), tuple(values), bindings)
 
 
+def value_of(constant_or_function: Any, bindings: Bindings) -> Any:
+    """A constant, or what a function of variables gives."""
+    if not callable(constant_or_function):
+        return constant_or_function
+    return constant_or_function(*[bindings[name] for name in parameters(constant_or_function)])
+
+
+@lru_cache(maxsize=1024)  # asked for at every step
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of a function's parameters, which say which variables it is called with.
 
@@ -251,7 +244,8 @@ class Deduction:
         self._rules = tuple(rules)
         self._priority, self._observe, self._admit = priority, observe, admit
         self._max_items = max_items
-        self._triggers = _Triggers()
+        self._plans: defaultdict[tuple[object, ...], list[_Plan]] = defaultdict(list)
+        """The plans that an item may set off, by its length and, where a pattern begins with a constant, by that."""
         self._chart = _Chart()
         self._schemas: list[_Plan] = []
         for rule in self._rules:
@@ -259,7 +253,9 @@ class Deduction:
                 self._schemas.append(_Plan.of(rule, None))
             for position in range(len(rule.premises)):
                 plan = _Plan.of(rule, position)
-                self._triggers.add(plan)
+                pattern = plan.trigger_pattern
+                constant = pattern[:1] if pattern and not isinstance(pattern[0], Variable) else ()
+                self._plans[(len(pattern), *constant)].append(plan)
                 self._chart.prepare(plan)
         self._agenda: list[tuple[Any, int, Item]] = []
         self.steps: dict[Item, list[Step]] = {}
@@ -287,7 +283,8 @@ class Deduction:
                 self.refused.add(item)
                 continue
             self._chart.add(item)
-            for plan in self._triggers.candidates(item):
+            starts: list[tuple[object, ...]] = [(len(item),), (len(item), item[0])] if item else [(0,)]
+            for plan in [plan for start in starts for plan in self._plans.get(start, ())]:
                 bindings = match(plan.trigger_pattern, item, {})
                 if bindings is not None:
                     self._conclude(plan, bindings, item)
@@ -310,9 +307,13 @@ class Deduction:
         builder = ForestBuilder(feature_names=feature_names, vocabulary=vocabulary, sparse=sparse)
         builder.add_node(goal)
         if goal not in self.refused:
-            for item in _in_order(goal, self.steps):
+            used = [goal] if goal in self.steps else []
+            known = set(used)
+            for item in used:  # which grows meanwhile
                 for step in self.steps[item]:
                     builder.add_edge(item, step.premises, features=step.features, output=step.output)
+                    used += [premise for premise in dict.fromkeys(step.premises) if premise not in known]
+                    known.update(step.premises)
         return builder.build(root=goal)
 
     def _conclude(self, plan: _Plan, bindings: Bindings, trigger: Item) -> None:
@@ -323,8 +324,8 @@ class Deduction:
                 Step(
                     instantiate(rule.conclusion, complete),
                     tuple(premises),
-                    _value(rule.features, rule.feature_inputs, complete),
-                    _value(rule.output, rule.output_inputs, complete),
+                    value_of(rule.features, complete),
+                    value_of(rule.output, complete),
                     rule,
                 )
             )
@@ -417,7 +418,7 @@ class _Plan:
         bound = set() if trigger is None else variable_names(rule.premises[trigger])
         stages: list[_Lookup | Condition] = []
         while True:
-            ready = next((c for c in conditions if bound.issuperset(c.inputs)), None)
+            ready = next((c for c in conditions if bound.issuperset(parameters(c.function))), None)
             if ready is not None:
                 conditions.remove(ready)
                 stages.append(ready)
@@ -430,31 +431,14 @@ class _Plan:
                 bound |= variable_names(pattern)
             else:
                 break
-        needed = {name: "a condition" for condition in conditions for name in condition.inputs}
-        needed |= dict.fromkeys(rule.feature_inputs or (), "features")
-        needed |= dict.fromkeys(rule.output_inputs or (), "output")
+        needed = {name: "a condition" for condition in conditions for name in parameters(condition.function)}
+        for what, value in (("features", rule.features), ("output", rule.output)):
+            needed |= dict.fromkeys(parameters(value) if callable(value) else (), what)
         needed |= dict.fromkeys(variable_names(rule.conclusion), "the conclusion")
         for name, place in needed.items():
             if name not in bound:
                 raise InputError(f"{rule}: {place} needs the variable {name}, which no premise or condition binds")
         return _Plan(rule, -1 if trigger is None else trigger, tuple(stages))
-
-
-class _Triggers:
-    """The plans that an item may set off, by its length and, where a pattern begins with a constant, by that."""
-
-    def __init__(self) -> None:
-        self._plans: defaultdict[tuple[object, ...], list[_Plan]] = defaultdict(list)
-
-    def add(self, plan: _Plan) -> None:
-        pattern = plan.trigger_pattern
-        constant = pattern[:1] if pattern and not isinstance(pattern[0], Variable) else ()
-        self._plans[(len(pattern), *constant)].append(plan)
-
-    def candidates(self, item: Item) -> Iterator[_Plan]:
-        yield from self._plans.get((len(item),), ())
-        if item:
-            yield from self._plans.get((len(item), item[0]), ())
 
 
 class _Chart:
@@ -482,38 +466,3 @@ class _Chart:
 
 def _bound_positions(pattern: Pattern, bound: set[str]) -> tuple[int, ...]:
     return tuple(n for n, arg in enumerate(pattern) if not isinstance(arg, Variable) or arg.name in bound)
-
-
-def _value(constant_or_function: Any, inputs: tuple[str, ...] | None, bindings: Bindings) -> Any:
-    if inputs is None:
-        return constant_or_function
-    return constant_or_function(*(bindings[name] for name in inputs))
-
-
-def _in_order(goal: Item, steps: Mapping[Item, Sequence[Step]]) -> list[Item]:
-    """The items that proofs of the goal use, premises before conclusions; an error that shows the cycle, if any."""
-    order: list[Item] = []
-    done: set[Item] = set()
-    path: dict[Item, Iterator[Item]] = {}
-
-    def enter(item: Item) -> None:
-        path[item] = iter([premise for step in steps.get(item, ()) for premise in step.premises])
-
-    if goal in steps:
-        enter(goal)
-    while path:
-        item, premises = next(reversed(path.items()))
-        premise = next((premise for premise in premises if premise not in done), None)
-        if premise is None:
-            path.popitem()
-            done.add(item)
-            order.append(item)
-        elif premise in path:
-            cycle = [*list(path)[list(path).index(premise) :], premise]
-            raise InputError(
-                f"the proof of {goal} is cyclic: {' ← '.join(map(str, cycle))}; "
-                "expected that no item is a premise of itself, directly or through others"
-            )
-        else:
-            enter(premise)
-    return order
