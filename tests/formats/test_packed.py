@@ -350,7 +350,7 @@ def test_numbers_that_lead_nowhere_are_refused(tmp_path: Path, name: str, place:
     values = getattr(given_set.corpus, name)
     values[place] = value
     pack(given_set, tmp_path / "p")
-    with pytest.raises(InputError, match="a damaged packed file"):
+    with pytest.raises(InputError, match="cut off or damaged"):
         open_packed(tmp_path / "p")
 
 

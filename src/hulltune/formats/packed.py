@@ -101,8 +101,6 @@ def read_packed(file: IO[bytes], name: str) -> Dataset:
         return _read_archive(file, kind)
     except (MemoryError, InputError):
         raise
-    except _DamageError as error:
-        raise InputError(f"{name}: a damaged packed file ({error}); pack it again") from None
     except Exception as error:  # what zipfile, json and NumPy say of damage is of many types
         reason = (str(error).splitlines() or [type(error).__name__])[0][:60]
         raise InputError(f"{name}: the packed file is cut off or damaged ({reason}); pack it again") from None
@@ -122,10 +120,6 @@ def pack(dataset: Dataset, path: str | os.PathLike[str]) -> None:
         write_packed(dataset, file)
 
 
-class _DamageError(Exception):
-    """A fault of a packed file, in a few words."""
-
-
 # Reading.
 
 
@@ -134,19 +128,23 @@ def _read_archive(file: IO[bytes], kind: str) -> Dataset:
     with zipfile.ZipFile(file) as archive:
         members = {info.filename: info for info in archive.infolist()}
         if any(info.compress_type != zipfile.ZIP_STORED or info.file_size > size for info in members.values()):
-            raise _DamageError("an array that is compressed, or larger than the file")
+            raise ValueError("an array that is compressed, or larger than the file")
         described = json.loads(archive.read(members.pop(f"{kind}.json")))
         version = described.pop("version", None) if isinstance(described, dict) else None
         if version != VERSION:
-            raise _DamageError(f"version {str(version)[:20]}; this release reads {VERSION}")
+            raise ValueError(f"version {str(version)[:20]}; this release reads {VERSION}")
         for name, shape in _DESCRIBED.items():
-            if not _fits(described[name], shape):
-                raise _DamageError(f"{name} of another kind")
+            _check(_fits(described[name], shape), name)
         names = {name.removesuffix(".npy") for name in members}
-        if not _NEEDED <= names <= _ARRAYS.keys() or names != set(described["arrays"]):
-            raise _DamageError("arrays are missing, or unknown")
+        _check(_NEEDED <= names <= _ARRAYS.keys() and names == set(described["arrays"]), "names of arrays")
         arrays = {name: _read_array(archive, members[f"{name}.npy"], name) for name in names}
     return _dataset(kind, described, arrays)
+
+
+def _check(fits: bool | np.bool_, what: str) -> None:
+    """Refuse the file if a part of it does not fit the others."""
+    if not fits:
+        raise ValueError(f"{what} that do not fit")
 
 
 def _fits(value: Any, shape: Any) -> bool:
@@ -167,25 +165,20 @@ def _fits(value: Any, shape: Any) -> bool:
 
 
 def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> NDArray[Any]:
-    """An array, read into its memory without a copy."""
+    """An array, read into its memory without a copy; its CRC-32 is compared when its last byte is read."""
+    stored, dimensions = _ARRAYS[name]
     with archive.open(info) as member:
-        if npy.read_magic(member) != (1, 0):
-            raise _DamageError(f"{name} of another version")
+        version = npy.read_magic(member)
         shape, is_fortran, dtype = npy.read_array_header_1_0(member)
-        stored, dimensions = _ARRAYS[name]
-        if dtype.str not in ((stored,) if stored else ("<f8", "<f4")) or len(shape) not in (
-            (dimensions,) if dimensions else (1, 2)
-        ):
-            raise _DamageError(f"{name} is {dtype.str[:20]!r} with {len(shape)} dimensions")
-        if math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
-            raise _DamageError(f"{name} is larger or smaller than it says")
+        _check(math.prod(shape) * dtype.itemsize == info.file_size - member.tell() and version == (1, 0), name)
+        _check(dtype.str in ((stored,) if stored else ("<f8", "<f4")), name)
+        _check(len(shape) in ((dimensions,) if dimensions else (1, 2)), name)
         memory = np.empty(math.prod(shape), dtype=dtype)
         content = memory.view(np.uint8).data
         for start in range(0, memory.nbytes, _BLOCK):
             part = content[start : start + _BLOCK]
-            part[:] = member.read(len(part))  # a ValueError if the file ends before; the last part compares the CRC-32
-    if dtype.kind == "f" and not np.isfinite(memory).all():
-        raise _DamageError(f"a number of its {name} is not finite")
+            part[:] = member.read(len(part))  # a ValueError if the file ends before
+    _check(dtype.kind != "f" or np.isfinite(memory).all(), name)
     return memory.reshape(shape, order="F" if is_fortran else "C")
 
 
@@ -194,20 +187,16 @@ def _dataset(kind: str, described: dict[str, Any], arrays: dict[str, NDArray[Any
     corpus = _corpus(arrays, _features(arrays, len(names)), names)
     count, first_choices = len(corpus), arrays["first_choices"]
     sizes = np.maximum(np.diff(corpus.sentence_edges), 1)
-    if len(first_choices) != count or np.any(first_choices < -1) or np.any(first_choices >= sizes):
-        raise _DamageError("first choices that do not fit")
+    _check(len(first_choices) == count, "first choices")
+    _check(np.all((first_choices >= -1) & (first_choices < sizes)), "first choices")
     for name in ("scores", "copies"):
-        if name in arrays and len(arrays[name]) != corpus.edges:
-            raise _DamageError(f"{name} that do not fit")
+        _check(name not in arrays or len(arrays[name]) == corpus.edges, name)
     for name in ("members", "references", "sources"):
-        if described[name] is not None and len(described[name]) != count:
-            raise _DamageError(f"{len(described[name])} {name} of {count} sentences")
-    if described["ids_by"] not in IDS:
-        raise _DamageError(f"ids by {described['ids_by'][:20]!r}")
+        _check(described[name] is None or len(described[name]) == count, name)
+    _check(described["ids_by"] in IDS, "kinds of ids")
     members, references, sources = described["members"], described["references"], described["sources"]
     is_flat = corpus.nodes == count and not len(corpus.tails) and np.diff(corpus.label_offsets).max(initial=0) <= 1
-    if (kind == LISTS) != (members is None) or (kind == LISTS and not is_flat):
-        raise _DamageError("forests instead of lists")
+    _check(members is not None if kind == FORESTS else members is None and is_flat, "forests")
     return Dataset(
         ids=_ids(described["ids"], count),
         corpus=corpus,
@@ -229,36 +218,29 @@ def _dataset(kind: str, described: dict[str, Any], arrays: dict[str, NDArray[Any
 
 def _ids(ids: Any, count: int) -> Any:
     if isinstance(ids, int):
-        if ids != count:
-            raise _DamageError("ids that do not fit")
+        _check(ids == count, "ids")
         return range(count)
-    are_numbers = all(isinstance(name, int) for name in ids)
-    if not are_numbers and any(isinstance(name, int) for name in ids):
-        raise _DamageError("ids that are neither names nor numbers")
-    if len(ids) != count or len(set(ids)) != count or (are_numbers and sorted(ids) != ids):
-        raise _DamageError("ids that do not fit")
+    _check(len(ids) == count == len(set(ids)) and len(set(map(type, ids))) <= 1, "ids")
+    _check(sorted(ids) == ids or isinstance(ids[0], str), "ids")
     return tuple(ids)
 
 
 def _qualities(names: list[str], table: NDArray[Any] | None, edges: int) -> dict[str, NDArray[Any]]:
     """The numbers of hypotheses that are no features, by name."""
-    if (() if table is None else table.shape) != ((edges, len(names)) if names else ()) or len(set(names)) < len(names):
-        raise _DamageError("qualities that do not fit")
+    shape = () if table is None else table.shape
+    _check(shape == ((edges, len(names)) if names else ()) and len(set(names)) == len(names), "qualities")
     return {} if table is None else dict(zip(names, table.T, strict=True))
 
 
 def _features(arrays: dict[str, NDArray[Any]], width: int) -> Features:
     values = arrays["values"]
     if "value_offsets" not in arrays:
-        if values.ndim != 2 or values.shape[1] != width:
-            raise _DamageError("features that do not fit")
+        _check(values.ndim == 2 and values.shape[1] == width, "features")
         return DenseFeatures(np.asfortranarray(values))
     offsets, columns = arrays["value_offsets"], arrays.get("value_columns", values[:0])
     _check_offsets(offsets, len(values))
-    if columns.shape != values.shape or values.ndim != 1:
-        raise _DamageError("features that do not fit")
-    if len(columns) and not 0 <= columns.min() <= columns.max() < width:
-        raise _DamageError("features that do not fit")
+    _check(columns.shape == values.shape and values.ndim == 1, "features")
+    _check(not len(columns) or 0 <= columns.min() <= columns.max() < width, "features")
     return SparseFeatures(offsets, columns, values, width)
 
 
@@ -270,8 +252,7 @@ def _corpus(arrays: dict[str, NDArray[Any]], features: Features, names: tuple[st
     nodes = len(edge_offsets) - 1
     node_offsets = arrays.get("node_offsets", np.arange(nodes + 1, dtype=np.int64))
     _check_offsets(node_offsets, nodes)
-    if np.any(np.diff(node_offsets) < 1):
-        raise _DamageError("a sentence without nodes")
+    _check(np.all(np.diff(node_offsets) >= 1), "sentences without nodes")
     tails = arrays.get("tails", np.zeros(0, dtype=np.int32))
     tail_offsets = arrays.get("tail_offsets", np.zeros(edges + 1, dtype=np.int64))
     _check_offsets(tail_offsets, len(tails))
@@ -281,10 +262,8 @@ def _corpus(arrays: dict[str, NDArray[Any]], features: Features, names: tuple[st
     if edge_ids is None:
         edge_ids = places_in_lists(edge_offsets[node_offsets])
     sentences, pruned = len(node_offsets) - 1, arrays.get("pruned")
-    if not len(tail_offsets) == len(label_offsets) == len(edge_ids) + 1 == edges + 1:
-        raise _DamageError("arrays of different lengths")
-    if pruned is not None and pruned.shape != (sentences, 2):
-        raise _DamageError("arrays of different lengths")
+    _check(len(tail_offsets) == len(label_offsets) == len(edge_ids) + 1 == edges + 1, "edges")
+    _check(pruned is None or pruned.shape == (sentences, 2), "numbers of pruned edges")
     corpus = Corpus(
         node_offsets=node_offsets,
         edge_offsets=edge_offsets,
@@ -304,8 +283,9 @@ def _corpus(arrays: dict[str, NDArray[Any]], features: Features, names: tuple[st
 
 def _check_offsets(offsets: NDArray[Any], end: int) -> None:
     """Refuse offsets that do not go from 0 to ``end`` without falling."""
-    if not len(offsets) or offsets[0] != 0 or offsets[-1] != end or np.any(offsets[1:] < offsets[:-1]):
-        raise _DamageError("offsets that do not fit")
+    _check(
+        len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == end and np.all(offsets[1:] >= offsets[:-1]), "offsets"
+    )
 
 
 def _check_graph(corpus: Corpus) -> None:
@@ -313,21 +293,17 @@ def _check_graph(corpus: Corpus) -> None:
     if corpus.nodes > len(corpus):
         inner = np.ones(corpus.nodes, dtype=np.bool_)
         inner[corpus.node_offsets[1:] - 1] = False
-        if np.any(np.diff(corpus.edge_offsets)[inner] == 0):
-            raise _DamageError("a node without edges")
+        _check(np.all(np.diff(corpus.edge_offsets)[inner] > 0), "nodes without edges")
     if len(corpus.tails):
         # In 32 bits, and once for all edges of a node: these are the longest arrays.
         first_nodes = np.repeat(corpus.node_offsets[:-1], np.diff(corpus.node_offsets))
         places = (np.arange(corpus.nodes) - first_nodes).astype(np.int32)
         heads = np.repeat(places, np.diff(corpus.tail_offsets[corpus.edge_offsets]))
-        if corpus.tails.min() < 0 or np.any(corpus.tails >= heads):
-            raise _DamageError("a tail that does not come before its head")
+        _check(corpus.tails.min() >= 0 and np.all(corpus.tails < heads), "tails")
     if corpus.labels.min(initial=0) < 0:
         arities = np.diff(corpus.tail_offsets).astype(np.int32)
-        if np.any(corpus.labels < -np.repeat(arities, np.diff(corpus.label_offsets))):
-            raise _DamageError("a label that stands for nothing")
-    if corpus.labels.max(initial=-1) >= len(corpus.vocabulary):
-        raise _DamageError("a label that stands for nothing")
+        _check(np.all(corpus.labels >= -np.repeat(arities, np.diff(corpus.label_offsets))), "labels")
+    _check(corpus.labels.max(initial=-1) < len(corpus.vocabulary), "labels")
 
 
 # Writing.
