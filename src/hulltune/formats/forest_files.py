@@ -108,6 +108,19 @@ class SourceText:
         """The error for a fault at this place."""
         return InputError(f"{self.at(place)}: {reason}")
 
+    def fault_of_line(self, line: int, reason: str) -> InputError:
+        """The error for a fault in the line with this number."""
+        return InputError(f"{self.file}:{line}: {reason}")
+
+    def line_at(self, place: int) -> str:
+        """The text of the line that begins at this place, without blanks around it."""
+        return self.text(place, self.data[place : self.data.index(b"\n", place)]).strip()
+
+    def check_utf8(self) -> None:
+        """Refuse bytes that are not UTF-8."""
+        if not self.data.isascii():
+            self.text(0, self.data)
+
     def text(self, place: int, data: bytes) -> str:
         """The text of these bytes, which stand at this place or on its line."""
         try:
@@ -119,13 +132,3 @@ class SourceText:
 def whole_number(digits: bytes) -> int:
     """The number that decimal digits spell, at most HUGE."""
     return int(digits) if len(digits) <= 15 else min(int(digits.lstrip(b"0")[:17] or b"0"), HUGE)
-
-
-def check_utf8(data: bytes, file: str, first_line: int = 1) -> None:
-    """Refuse bytes that are not UTF-8, with the number of their line."""
-    if not data.isascii():
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line = first_line + data.count(b"\n", 0, error.start)
-            raise InputError(f"{file}:{line}: {not_utf8(error)}") from None

@@ -6,7 +6,6 @@ A kernel reads the bytes; this module reads what the kernel cannot, and writes t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_building import Arcs, lattice_forest, negated, tuple_features
-from hulltune.formats.forest_files import ForestOptions, check_utf8
+from hulltune.formats.forest_files import ForestOptions, SourceText
 from hulltune.formats.fst_binary import KALDI, PAIR, SINGLE
 from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.symbols import is_word, read_symbols, words_of
@@ -27,50 +26,30 @@ EPSILON = "<eps>"
 _ACCEPTOR, _TRANSDUCER = "'from to label [weight]'", "'from to input output [weight]'"
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """A part of a file that holds one FST; its last byte is a line end."""
-
-    file: str
-    data: bytes
-    first_line: int
-    what: str
-    """The file, and the utterance if there is one: for messages about the whole FST."""
-
-    def error(self, line: int, reason: str) -> InputError:
-        return InputError(f"{self.file}:{line}: {reason}")
-
-    def line(self, number: int) -> str:
-        return self.data.split(b"\n")[number - self.first_line].decode("utf-8").strip()
-
-
 def text_forest(
-    data: bytes,
+    source: SourceText,
     options: ForestOptions,
     vocabulary: Vocabulary,
     *,
-    file: str,
     rule: WordRule,
     kaldi: bool = False,
-    first_line: int = 1,
     name: str | None = None,
 ) -> Forest:
-    """The forest of some lines of a file. Linear in their bytes."""
-    what = file if name is None else f"{file}: {name}"
-    piece = _Piece(file, data if data.endswith(b"\n") else data + b"\n", first_line, what)
-    check_utf8(data, file, first_line)
-    return _TextFst(piece, kaldi=kaldi).forest(options, vocabulary, rule)
+    """The forest of some lines of a file, which may have a name there. Linear in their bytes."""
+    source.check_utf8()
+    what = source.file if name is None else f"{source.file}: {name}"
+    return _TextFst(source, what, kaldi=kaldi).forest(options, vocabulary, rule)
 
 
 class _TextFst:
     """The tables that the kernel fills, and the forest made of them."""
 
-    def __init__(self, piece: _Piece, *, kaldi: bool) -> None:
+    def __init__(self, source: SourceText, what: str, *, kaldi: bool) -> None:
         from hulltune.kernels.reading import fst_text, interning
 
         self._kernel = fst_text
-        self._piece = piece
-        self._bytes = np.frombuffer(piece.data, dtype=np.uint8)
+        self._source, self._what = source, what
+        self._bytes = np.frombuffer(source.data, dtype=np.uint8)
         self._kaldi = kaldi
         counts = fst_text.survey(self._bytes, 0, len(self._bytes), kaldi)
         # Lines of four fields are a transducer's if most of their last fields are no weights; a few are faults.
@@ -80,9 +59,9 @@ class _TextFst:
         self._style = fst_text.KALDI if kaldi else fst_text.TUPLE if numbers > 2 else fst_text.NUMBERS
         width = 2 if kaldi else 1 if numbers > 2 else numbers
         lines = int(counts[:7].sum())
-        source, target, label, line = np.empty((4, lines), dtype=np.int64)
-        self._rows = fst_text.Rows(source, target, label, line, np.empty((lines, width)))
-        pairs = len(piece.data) // 4 + 1 if numbers > 2 else 0
+        start, end, label, line = np.empty((4, lines), dtype=np.int64)
+        self._rows = fst_text.Rows(start, end, label, line, np.empty((lines, width)))
+        pairs = len(source.data) // 4 + 1 if numbers > 2 else 0
         row, key = np.empty((2, pairs), dtype=np.int64)
         self._pairs = fst_text.Pairs(row, key, np.empty(pairs))
         self._labels = interning.empty_texts(lines)
@@ -91,72 +70,59 @@ class _TextFst:
     def _parse(self) -> None:
         kernel = self._kernel
         state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
-        state[kernel.LINE] = self._piece.first_line
+        state[kernel.LINE] = self._source.first_line
         pending = np.empty((64, 4), dtype=np.int64)
         while code := kernel.parse_lines(
             self._bytes, len(self._bytes), state, self._transducer, self._style, self._labels, self._rows, self._pairs,
             pending,
         ):  # fmt: skip
             if code == kernel.ODD:
-                line = int(state[kernel.LINE])
-                raise self._piece.error(line, self._complaint(self._piece.line(line)))
+                raise self._unreadable(int(state[kernel.POSITION]))
             pending = np.concatenate([pending, np.empty_like(pending)])
         rows = int(state[kernel.ROWS])
         if not rows:
-            raise InputError(f"{self._piece.what}: no states; expected lines of arcs, {_ACCEPTOR} or {_TRANSDUCER}")
-        self._rows = self._rows._replace(
-            source=self._rows.source[:rows],
-            target=self._rows.target[:rows],
-            label=self._rows.label[:rows],
-            line=self._rows.line[:rows],
-            values=self._rows.values[:rows],
-        )
-        count = int(state[kernel.PAIRS])
-        pairs = self._pairs
-        self._pairs = kernel.Pairs(pairs.row[:count], pairs.key[:count], pairs.value[:count])
+            raise InputError(f"{self._what}: no states; expected lines of arcs, {_ACCEPTOR} or {_TRANSDUCER}")
+        self._rows = kernel.Rows._make(column[:rows] for column in self._rows)
+        self._pairs = kernel.Pairs._make(column[: state[kernel.PAIRS]] for column in self._pairs)
         self._settle(pending[: state[kernel.PENDING]])
 
     def _settle(self, pending: Int64s) -> None:
         """Let Python read the numbers that the kernel left to it. Only the weight of a final state may be infinite."""
         for row, column, start, stop in pending.tolist():
-            token = self._piece.data[start:stop].decode("utf-8")
+            token = self._source.data[start:stop].decode("utf-8")
             value = plain_number(token)
-            line = int(self._rows.line[row])
             is_final = self._rows.target[row] < 0
             if value is None or math.isnan(value) or (math.isinf(value) and not (is_final and value > 0)):
-                raise self._piece.error(line, f"the weight {token!r}; expected a finite number")
+                raise self._fault_of_row(row, f"the weight {token!r}; expected a finite number")
             if column >= 0:
                 self._rows.values[row, column] = value
             else:
                 self._pairs.value[-1 - column] = value
 
-    def _complaint(self, line: str) -> str:
-        """The fault of a line that the kernel could not read."""
-        fields = line.split()
-        arc = 4 if self._transducer else 3
-        expected = _TRANSDUCER if self._transducer else _ACCEPTOR
-        if len(fields) not in (1, 2, arc, arc + 1):
-            return f"{len(fields)} fields; expected {expected}, or 'state [weight]'"
-        for field in fields[: 2 if len(fields) > 2 else 1]:
-            if not is_number(field):
-                return f"state {shown(field)}; expected a whole number from 0"
-        if self._kaldi and len(fields) == arc == 4:
-            return f"4 fields, of which the last is the weight {shown(fields[-1])}; expected {expected}"
+    def _fault_of_row(self, row: int | np.int64, reason: str) -> InputError:
+        return self._source.fault_of_line(int(self._rows.line[row]), reason)
+
+    def _unreadable(self, place: int) -> InputError:
+        """The error for a line that the kernel could not read."""
         form = "'graph,acoustic,transition_ids'" if self._kaldi else "numbers with commas between them"
         if self._style == self._kernel.TUPLE:
             form = "'0,key,value,key,value…'"
-        return f"the weight {shown(fields[-1])}; expected {form}, as in the other lines"
+        return self._source.fault(
+            place,
+            f"got {shown(self._source.line_at(place))}; expected {_TRANSDUCER if self._transducer else _ACCEPTOR}, or "
+            f"'state [weight]', states from 0, and as weights {form}, as in the other lines",
+        )
 
     # The forest.
 
     def forest(self, options: ForestOptions, vocabulary: Vocabulary, rule: WordRule) -> Forest:
         """The forest of the lines."""
-        rows, piece = self._rows, self._piece
+        rows = self._rows
         arcs = np.flatnonzero(rows.target >= 0)
         finals = np.flatnonzero(rows.target < 0)
         finals = finals[~np.any(np.isposinf(rows.values[finals]), axis=1)]
         if not len(finals):
-            raise InputError(f"{piece.what}: no final state; expected a line 'state [weight]'")
+            raise InputError(f"{self._what}: no final state; expected a line 'state [weight]'")
         (start, sources, targets, final_states), states, state_names = _numbered(
             rows.source[:1], rows.source[arcs], rows.target[arcs], rows.source[finals]
         )
@@ -164,7 +130,7 @@ class _TextFst:
         twice = np.flatnonzero(np.diff(final_states[in_order]) == 0)
         if len(twice):
             row = finals[in_order[twice[0] + 1]]
-            raise piece.error(int(rows.line[row]), f"state {rows.source[row]} is final for a second time")
+            raise self._fault_of_row(row, f"state {rows.source[row]} is final for a second time")
         words = self._words(options, vocabulary, rule)[rows.label[arcs]]
         features, names = self._features(np.concatenate([arcs, finals]))
         lines = rows.line[np.concatenate([arcs[:1] if len(arcs) else finals[:1], arcs, finals])]
@@ -181,22 +147,21 @@ class _TextFst:
                 state_names=state_names,
             ),
             vocabulary,
-            where=piece.what,
-            describe_row=lambda row: f"{piece.file}:{lines[row]}",
+            where=self._what,
+            describe_row=lambda row: f"{self._source.file}:{lines[row]}",
         )
 
     def _words(self, options: ForestOptions, vocabulary: Vocabulary, rule: WordRule) -> Int32s:
         """The number in the vocabulary of every distinct label, −1 for a label without output."""
-        count, data = int(self._labels.size[0]), self._piece.data
+        count, data = int(self._labels.size[0]), self._source.data
         spans = zip(self._labels.starts[:count].tolist(), self._labels.stops[:count].tolist(), strict=True)
         labels = [data[first:last].decode("utf-8") for first, last in spans]
         together = "".join(labels)
         are_numbers = together.isascii() and together.isdigit() and max(map(len, labels)) < 18
         if options.symbols is not None and not are_numbers:
             word = next(label for label in labels if not is_number(label))
-            line = self._line_of(labels.index(word))
             reason = f"label {shown(word)} is no number; leave out the symbol table of a file that has words already"
-            raise self._piece.error(line, reason)
+            raise self._fault_of_row(np.flatnonzero(self._rows.label == labels.index(word))[0], reason)
         symbols = None if options.symbols is None else read_symbols(options.symbols)
         nothing = {"0" if are_numbers else EPSILON}
         if are_numbers:
@@ -204,13 +169,10 @@ class _TextFst:
         places = [place for place, label in enumerate(labels) if label not in nothing]
         words = [labels[place] for place in places]
         if symbols is not None:
-            words = words_of([int(label) for label in words], symbols, self._piece.what)
+            words = words_of([int(label) for label in words], symbols, self._what)
         numbers = np.full(count, -1, dtype=np.int32)
         numbers[places] = number_words(words, word_rule(options, rule), vocabulary)
         return numbers
-
-    def _line_of(self, label: int) -> int:
-        return int(self._rows.line[np.flatnonzero(self._rows.label == label)[0]])
 
     def _features(self, order: Int64s) -> tuple[Features, tuple[str, ...]]:
         """The features and their names: a row for the start, then the rows in this order."""
@@ -224,7 +186,7 @@ class _TextFst:
         if len(wrong):
             row = order[wrong[0]]
             got = f"the weight begins with {rows.values[row, 0]}, the value of features that are left out"
-            raise self._piece.error(int(rows.line[row]), f"{got}; expected 0")
+            raise self._fault_of_row(row, f"{got}; expected 0")
         place = np.full(len(rows.source), -1, dtype=np.int64)
         place[order] = np.arange(1, len(order) + 1)
         return tuple_features(place[pairs.row], pairs.key, pairs.value, len(order) + 1)

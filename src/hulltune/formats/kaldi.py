@@ -17,7 +17,7 @@ from typing import IO, cast
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
+from hulltune.formats.forest_files import ForestOptions, NamedForest, Path, SourceText
 from hulltune.formats.fst_binary import MAGIC, SINGLE, CutOff, parse_fst, parse_header
 from hulltune.formats.fst_text import text_forest
 from hulltune.formats.numbers import shown
@@ -207,16 +207,9 @@ def _read_text(
             except UnicodeDecodeError as error:
                 raise InputError(f"{file}:{first_line}: {not_utf8(error)}") from None
             lines, first_line = rest, first_line + 1
-        forest = text_forest(
-            lines,
-            options,
-            vocabulary,
-            file=file,
-            rule=SPEECH if has_pairs else MARKS,
-            kaldi=has_pairs,
-            first_line=first_line,
-            name=name,
-        )
+        source = SourceText(file, lines if lines.endswith(b"\n") else lines + b"\n", first_line)
+        rule = SPEECH if has_pairs else MARKS
+        forest = text_forest(source, options, vocabulary, rule=rule, kaldi=has_pairs, name=name)
         yield _named(forest, name)
 
 

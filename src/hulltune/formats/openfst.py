@@ -18,11 +18,11 @@ from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_building import Arcs, lattice_forest, negated
-from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
+from hulltune.formats.forest_files import ForestOptions, NamedForest, Path, SourceText
 from hulltune.formats.fst_binary import MAGIC, PAIR, SINGLE, BinaryFst, CutOff, Header, parse_fst, parse_header
 from hulltune.formats.fst_text import EPSILON, is_number, text_forest
 from hulltune.formats.lattice_writing import plain_lattice, write_each
-from hulltune.formats.streams import BYTE_ORDER_MARK, open_bytes
+from hulltune.formats.streams import open_bytes
 from hulltune.formats.symbols import SPECIAL, is_word, read_symbols, words_of
 from hulltune.formats.word_rules import MARKS, MARKS_1_2, SPEECH, WordRule, number_words, word_rule
 
@@ -110,11 +110,10 @@ def read_openfst_text(path: Path, options: ForestOptions, vocabulary: Vocabulary
     >>> decode(named.forest, {"score": 1.0}).outputs()
     [['a house']]
     """
-    with open_bytes(path) as stream:
-        data = stream.read().removeprefix(BYTE_ORDER_MARK)
-    if not data.strip():
-        raise InputError(f"{os.fspath(path)}: the file is empty; expected an FST")
-    yield NamedForest(text_forest(data, options, vocabulary, file=os.fspath(path), rule=MARKS))
+    source = SourceText.read(path)
+    if not source.data.strip():
+        raise InputError(f"{source.file}: the file is empty; expected an FST")
+    yield NamedForest(text_forest(source, options, vocabulary, rule=MARKS))
 
 
 def fst_forest(fst: BinaryFst, options: ForestOptions, vocabulary: Vocabulary, where: str) -> Forest:

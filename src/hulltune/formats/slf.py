@@ -26,10 +26,10 @@ from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_building import Arcs, lattice_forest, negated
-from hulltune.formats.forest_files import ForestOptions, NamedForest, Path, check_utf8
+from hulltune.formats.forest_files import ForestOptions, NamedForest, Path, SourceText
 from hulltune.formats.lattice_writing import PlainLattice, plain_lattice, write_each
 from hulltune.formats.numbers import plain_number, shown
-from hulltune.formats.streams import BYTE_ORDER_MARK, PIECE, open_bytes
+from hulltune.formats.streams import PIECE
 from hulltune.formats.word_rules import SPEECH, number_words, word_rule
 from hulltune.memory import check_memory
 
@@ -64,6 +64,10 @@ MOST_FEATURES = 200
 BYTES_PER_LINE = 300
 """The memory that reading takes at its peak, beside the file itself, for each node or link."""
 _FIELD = re.compile(r'([^\s=]+)=("(?:[^"\n]*)"(?=\s|$)|\S*)')
+_EXPECTED = (
+    "expected a node 'I=0 …' or a link 'J=0 S=0 E=1 …': fields key=value, each once, with whole numbers from 0 for "
+    "these four, and a word for W= (!NULL for none)"
+)
 _VARIANT = re.compile(r"(.+)\([0-9]+\)")
 _EXTRA = re.compile(r"x[1-9]")
 _MARKED = re.compile(rb"[\"')\\]")
@@ -105,34 +109,28 @@ def read_slf(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iter
     >>> decode(named.forest, {"acoustic": 1.0, "language": 1.0}).outputs()
     [['recognise']]
     """
-    yield _read_file(path, options, vocabulary)
-
-
-def _read_file(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> NamedForest:
-    with open_bytes(path) as stream:
-        data = stream.read().removeprefix(BYTE_ORDER_MARK)
-    reader = _SlfFile(os.fspath(path), data if data.endswith(b"\n") else data + b"\n")
+    reader = _SlfFile(SourceText.read(path))
     reader.parse()
-    return reader.named_forest(options, vocabulary)
+    yield reader.named_forest(options, vocabulary)
 
 
 class _SlfFile:
     """The tables that the kernel fills, and the forest made of them."""
 
-    def __init__(self, file: str, data: bytes) -> None:
+    def __init__(self, source: SourceText) -> None:
         from hulltune.kernels.reading import interning, slf
 
         self._kernel = slf
         self._interning = interning
-        self._file = file
-        self._data = data
+        self._source = source
+        self._file, data = source.file, source.data
         self._bytes = np.frombuffer(data, dtype=np.uint8)
         self._header: dict[str, str] = {}
         self._columns: list[str] = []
         self._notes: dict[str, str] = {}
         self._implied = False
         """Whether the file has links alone, and its nodes follow from the header."""
-        check_utf8(data, file)
+        source.check_utf8()
         self._state = np.zeros(slf.STATE_SIZE, dtype=np.int64)
         self._state[slf.LINE] = 1
         self._keys = slf.Keys(
@@ -148,10 +146,10 @@ class _SlfFile:
                 self._keys.of_byte[ord(key)] = role
         lines = data.count(b"\n")
         if len(data) > PIECE:
-            check_memory(BYTES_PER_LINE * lines, f"{file}: a lattice of {lines:,} lines")
+            check_memory(BYTES_PER_LINE * lines, f"{source.file}: a lattice of {lines:,} lines")
         self._words = interning.empty_texts(lines + 1)
-        source, target, word, line = np.empty((4, lines), dtype=np.int64)
-        self._rows = slf.Rows(source, target, word, line, np.empty((lines, 4)))
+        start, end, word, line = np.empty((4, lines), dtype=np.int64)
+        self._rows = slf.Rows(start, end, word, line, np.empty((lines, 4)))
         self._pending = np.empty((64, 4), dtype=np.int64)
 
     def parse(self) -> None:
@@ -170,29 +168,25 @@ class _SlfFile:
             elif code == kernel.HEADER:
                 self._read_header()
             else:
-                raise self._error(int(state[kernel.LINE]), self._complaint(self._line()))
+                got = shown(self._source.line_at(int(state[kernel.POSITION])))
+                raise self._error(int(state[kernel.LINE]), f"got {got}; {_EXPECTED}")
         self._settle_pending()
 
     def _error(self, line: int, reason: str) -> InputError:
-        return InputError(f"{self._file}:{line}: {reason}")
-
-    def _line(self) -> str:
-        start = int(self._state[self._kernel.POSITION])
-        return self._data[start : self._data.index(b"\n", start)].decode("utf-8").strip()
+        return self._source.fault_of_line(line, reason)
 
     # Answers to the kernel.
 
     def _read_header(self) -> None:
         """Read header lines up to the next node, link or blank line."""
-        kernel, state = self._kernel, self._state
+        kernel, state, data = self._kernel, self._state, self._source.data
         while True:
-            self._read_header_line(self._line(), int(state[kernel.LINE]))
-            place = self._data.index(b"\n", int(state[kernel.POSITION])) + 1
+            place = int(state[kernel.POSITION])
+            self._read_header_line(self._source.line_at(place), int(state[kernel.LINE]))
+            place = data.index(b"\n", place) + 1
             state[kernel.POSITION] = place
             state[kernel.LINE] += 1
-            if place == len(self._data) or self._data[place : place + 2] in (b"I=", b"J="):
-                return
-            if self._data[place : place + 1] in (b" ", b"\t", b"\r", b"\n", b"#"):
+            if place == len(data) or data.startswith((b"I=", b"J=", b" ", b"\t", b"\r", b"\n", b"#"), place):
                 return
 
     def _read_header_line(self, line: str, number: int) -> None:
@@ -213,7 +207,7 @@ class _SlfFile:
 
     def _add_key(self, first: int, last: int) -> None:
         line = int(self._state[self._kernel.LINE])
-        key = self._data[first:last].decode("utf-8")
+        key = self._source.data[first:last].decode("utf-8")
         if key == "L":
             raise self._error(line, "lattices within lattices (L= on a node) are not supported; expand them first")
         if not key:
@@ -222,7 +216,7 @@ class _SlfFile:
         if role is None:
             role = self._column(FEATURE_OF_KEY.get(key, key))
         if last - first == 1:
-            self._keys.of_byte[self._data[first]] = role
+            self._keys.of_byte[self._source.data[first]] = role
             return
         number = int(self._interning.intern(self._keys.texts, self._bytes, first, last))
         if number + 1 == _MOST_KEYS:
@@ -248,7 +242,7 @@ class _SlfFile:
         """Let Python read the numbers that the kernel left to it."""
         odd: dict[int, list[tuple[int, str]]] = {}
         for row, column, start, stop in self._pending[: self._state[self._kernel.PENDING]].tolist():
-            token = self._data[start:stop].decode("utf-8")
+            token = self._source.data[start:stop].decode("utf-8")
             value = plain_number(token)
             if value is None and not _is_score(self._columns[column]):
                 odd.setdefault(column, []).append((row, token))
@@ -269,32 +263,6 @@ class _SlfFile:
         reason = f"feature {self._columns[column]!r} is {token!r}; expected a finite number"
         return self._error(int(self._rows.line[row]), reason)
 
-    def _complaint(self, line: str) -> str:
-        """The fault of a line of a node or link that the kernel could not read."""
-        fields: dict[str, str] = {}
-        aliases = {"START": "S", "END": "E", "WORD": "W"}
-        place = 0
-        for field in _FIELD.finditer(line):
-            if line[place : field.start()].strip():
-                break
-            place = field.end()
-            key = aliases.get(field[1], FEATURE_OF_KEY.get(field[1], field[1]))
-            if key in fields:
-                return f"the field {field[1]}= occurs twice"
-            fields[key] = field[2]
-        if line[place:].strip():
-            return f"expected key=value, got {shown(line[place:].split()[0])}"
-        needed = ("J", "S", "E") if "J" in fields else ("I",)
-        for key in needed:
-            if key not in fields:
-                return f"a link without {key}=; expected J=, S= and E="
-        for key in ("I", "J", "S", "E"):
-            if key in fields and not (fields[key].isascii() and fields[key].isdigit() and len(fields[key]) < 18):
-                return f"{key}={fields[key]}: expected a whole number from 0"
-        if fields.get("W") == "":
-            return "the word is empty (W=); write !NULL for no word"
-        return f"cannot be read as a {'link' if 'J' in fields else 'node'}: {shown(line)}"
-
     # The forest.
 
     def named_forest(self, options: ForestOptions, vocabulary: Vocabulary) -> NamedForest:
@@ -311,7 +279,8 @@ class _SlfFile:
         if self._implied and np.bincount(targets[targets != end], minlength=1).max() <= 1:
             self._notes[PATH_SCORES] = f"{len(numbers)} nodes"
         words, start_word = self._output(options, vocabulary, start, targets)
-        self._data, self._bytes, self._words = b"", self._bytes[:0].copy(), self._interning.empty_texts(1)
+        self._source = SourceText(self._file, b"")  # large lattices need its memory, too
+        self._bytes, self._words = self._bytes[:0].copy(), self._interning.empty_texts(1)
         of_node = sources if self._header.get("dir", "f").startswith("b") else targets
         features, names = self._features(of_node, words, start_word)
         arcs = Arcs(
@@ -348,15 +317,8 @@ class _SlfFile:
         )
 
     def _chosen(self, mask: Bools) -> slf.Rows:
-        rows = self._rows
         chosen = np.flatnonzero(mask)
-        return rows._replace(
-            source=rows.source[chosen],
-            target=rows.target[chosen],
-            word=rows.word[chosen],
-            line=rows.line[chosen],
-            values=rows.values[chosen],
-        )
+        return self._kernel.Rows._make(column[chosen] for column in self._rows)
 
     def _check_counts(self) -> None:
         """Refuse other numbers of nodes or links than the header has: the file may be cut off."""
@@ -386,11 +348,8 @@ class _SlfFile:
             if len(twice):
                 line = int(self._nodes.line[order[twice[0] + 1]])
                 raise self._error(line, f"a second node I={ordered[twice[0]]}; expected every number once")
-            if not count:
-                places, unknown = numbers, np.ones(len(numbers), dtype=bool)
-            else:
-                found = np.minimum(np.searchsorted(ordered, numbers), count - 1)
-                places, unknown = order[found], ordered[found] != numbers
+            found = np.minimum(np.searchsorted(ordered, numbers), count - 1)
+            places, unknown = order[found], ordered[found] != numbers
         if np.any(unknown):
             link = int(np.flatnonzero(unknown)[0])
             raise self._error(
@@ -426,9 +385,9 @@ class _SlfFile:
     ) -> tuple[Int32s, int]:
         """The word of every link, or of the node that it enters, and the word of the start node; −1 for none."""
         rule = word_rule(options, SPEECH, nothing=NULL)
-        count = int(self._words.size[0])
+        count, data = int(self._words.size[0]), self._source.data
         spans = zip(self._words.starts[:count].tolist(), self._words.stops[:count].tolist(), strict=True)
-        joined = b"\n".join([self._data[first:last] for first, last in spans])
+        joined = b"\n".join([data[first:last] for first, last in spans])
         texts = joined.decode("utf-8").split("\n")[:count]  # one call for all words: another thread may go on
         if _MARKED.search(joined):
             texts = list(map(_word, texts))

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Mapping
 
 from hulltune.errors import InputError
-from hulltune.formats.forest_files import Path, check_utf8
+from hulltune.formats.forest_files import Path, SourceText
 from hulltune.formats.numbers import shown
 from hulltune.formats.streams import BYTE_ORDER_MARK, not_utf8, open_bytes
 
@@ -44,12 +44,11 @@ def _read(file: str, stamp: tuple[int, int]) -> Mapping[int, str]:
         if end != len(data):
             raise InputError(f"{file}: {len(data) - end} bytes after the end of the symbol table")
         return symbols
-    return _parse_text(data.removeprefix(BYTE_ORDER_MARK), file)
+    return _parse_text(SourceText(file, data.removeprefix(BYTE_ORDER_MARK)))
 
 
-def _parse_text(data: bytes, file: str) -> Mapping[int, str]:
-    check_utf8(data, file)
-    text = data.decode("utf-8")
+def _parse_text(source: SourceText) -> Mapping[int, str]:
+    file, text = source.file, source.text(0, source.data)
     symbols: dict[int, str] = {}
     for number, line_text in enumerate(text.split("\n"), 1):
         fields = _BLANKS.split(line_text.strip(" \t\r"))  # other blanks may be part of a word
