@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 import hulltune
-from hulltune import Climb, CommandDecoder, DecoderError, Reading, read, tune_loop
+from hulltune import Climb, CommandDecoder, Reading, read, tune_loop
 from hulltune.cli import main
-from hulltune.errors import InputError
 from tests.loop import lattice_decoders
-from tests.loop.decoders import START, references, shown
-from tests.loop.test_command import PYTHON, python
+from tests.loop.decoders import references
+from tests.loop.test_command import PYTHON
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "slf": {"negate": ["acoustic", "language"], "drop": ["uh"]},
@@ -90,14 +89,3 @@ def test_a_run_goes_on_with_the_same_reading_alone(capsys: pytest.CaptureFixture
     capsys.readouterr()
     assert main(arguments("slf")) == 2
     assert "this run was started with another reading" in capsys.readouterr().err
-
-
-def test_lists_have_none_of_these(tmp_path: Path) -> None:
-    records = "".join(f"{json.dumps({'id': n, **record})}\n" for n, record in enumerate(shown(START)))
-    Path("found.jsonl").write_text(records, encoding="utf-8")
-    copy = python(f"import sys, shutil; shutil.copy({str(tmp_path / 'found.jsonl')!r}, sys.argv[2])")
-    for reading in (Reading(negate=True), Reading(drop=[]), Reading(symbols="words.txt")):
-        with pytest.raises(DecoderError, match="is for forests, and these are lists"):
-            tune_loop(CommandDecoder(copy), references(), start=START, metric="wer", reading=reading)
-    with pytest.raises(InputError, match="no such file"):
-        Reading(symbols="none.txt")

@@ -1,28 +1,35 @@
-"""The commands of docs/tuning.md are run."""
+"""The commands of docs/tuning.md, docs/forests.md and docs/plots.md are run, and the pictures are in the gallery."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from hulltune import ForestBuilder, write
 from hulltune.cli import main
 from hulltune.cli.commands import COMMANDS
 from hulltune.formats import write_jsonl
+from hulltune.formats.forest_files import NamedForest
 from hulltune.formats.forest_text import write_forest_text
 from hulltune.formats.moses import write_moses
 from hulltune.formats.write import forests_of_lists
+from hulltune.names import WRITERS
 from hulltune.simulate import simulated_task
-from tests.pages import DOCS, Page
+from tests.pages import DOCS, ROOT, Page
 
-PAGE = Page("docs/tuning.md")
+TUNING, FORESTS, PLOTS = Page("docs/tuning.md"), Page("docs/forests.md"), Page("docs/plots.md")
 
 
-def test_the_examples_for_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+def test_the_commands_of_tuning(capsys: pytest.CaptureFixture[str]) -> None:
     for name, seed in (("dev", 1), ("test", 2)):
         task = simulated_task(sentences=20, candidates=10, seed=seed)
         write_jsonl(task.lists, f"{name}.jsonl")
@@ -43,7 +50,7 @@ def test_the_examples_for_the_command_line(
     records = [json.dumps(dict(zip(columns[0], row, strict=True))) for row in columns[1:]]
     Path("samples.jsonl").write_text("\n".join(records), encoding="utf-8")
     quickly = {"tune": ["--restarts", "1"], "demo": ["--sentences", "10", "--candidates", "5"]}
-    for words in PAGE.commands():
+    for words in TUNING.commands():
         if "--folds" in words and "candidates.csv" in words:
             words[words.index("--folds") + 1] = "2"
         waits = 3 if "ask" in words else 0
@@ -60,3 +67,44 @@ def test_the_examples_for_the_command_line(
 def test_every_command_is_on_some_page() -> None:
     pages = [Page(f"docs/{path.name}") for path in DOCS.glob("*.md")]
     assert {words[0] for page in pages for words in page.commands()} == set(COMMANDS)
+
+
+def test_the_commands_of_forests(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    forests = []
+    for name in ("one", "two"):
+        builder = ForestBuilder(feature_names=["am", "lm"])
+        builder.add_edge(0, features=[0.0, 0.0], output=[])
+        for place in range(4):
+            for word in "abc":
+                builder.add_edge(place + 1, [place], features=rng.normal(size=2).tolist(), output=[0, word])
+        forests.append(NamedForest(builder.build(root=4), name))
+    write_forest_text("dev.forest", forests)
+    Path("dev.txt").write_text("a b c a\nb b b a\n", encoding="utf-8")
+    Path("weights.json").write_text(json.dumps({"am": 1.0, "lm": 0.5}), encoding="utf-8")
+    assert {words[0] for words in FORESTS.commands()} == {"kbest", "score", "convert", "info"}
+    for words in FORESTS.commands():
+        assert main(words) == 0, (words, capsys.readouterr().err)
+    assert sorted(entry.name for entry in Path("lattices").iterdir()) == ["one.slf", "two.slf"]
+    assert len(Path("sample.nbest").read_text(encoding="utf-8").splitlines()) == 400
+
+
+def test_every_format_is_on_the_page() -> None:
+    for name in WRITERS:
+        assert f"`{name}`" in FORESTS.text, name
+
+
+def test_the_commands_of_plots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(simulated_task(sentences=20, candidates=10, seed=1).lists, "dev.jsonl")
+    for words in PLOTS.commands():
+        assert main(words) == 0, (words, capsys.readouterr().err)
+    made = {path.name for path in tmp_path.iterdir()}
+    assert made == {"dev.jsonl", "weights.json", "surface.png", "plane.csv", "sensitivity.png"}
+
+
+def test_the_pictures_of_the_page_are_in_the_gallery() -> None:
+    shown = re.findall(r"!\[.*?\]\(pictures/(\w+)\.png\)", PLOTS.text)
+    assert len(shown) == 6
+    for name in shown:
+        assert (DOCS / "pictures" / f"{name}.png").exists()
+        assert (ROOT / "examples" / "gallery" / f"{name}.py").exists()
