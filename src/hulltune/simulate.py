@@ -51,7 +51,10 @@ def simulated_task(*, sentences: int = 200, candidates: int = 40, seed: int = 1)
     >>> [round(weight) for weight in task.optimum.values()]
     [1, 1, 2, 0, 0, 0]
     """
-    _check(sentences=sentences, candidates=candidates)
+    for name, size in (("sentences", sentences), ("candidates", candidates)):
+        if size < 1:
+            raise InputError(f"{name}: expected at least 1, got {size}")
+        check_most(name, size, MOST_MADE)
     rng = np.random.default_rng([seed, 1])
     vocabulary = made_up_words(500)
     references, texts = [], []
@@ -82,25 +85,18 @@ def simulated_task(*, sentences: int = 200, candidates: int = 40, seed: int = 1)
 
 
 def made_up_words(count: int) -> list[str]:
-    """Distinct pronounceable words, shortest first."""
+    """Distinct pronounceable words, shortest first; there are 4,970."""
     syllables = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
     words = list(syllables)
     for first in syllables:
         words += [first + second for second in syllables]
-    if count > len(words):
-        raise InputError(f"words: at most {len(words)} can be made up, got {count}")
     return words[:count]
 
 
-def _popularity(count: int) -> Floats:
-    """The probabilities of ``count`` words under Zipf's law."""
-    shares = 1.0 / np.arange(1.0, count + 1.0)
-    total: Floats = shares / shares.sum()
-    return total
-
-
 def _words(rng: np.random.Generator, vocabulary: Sequence[str], count: int) -> list[str]:
-    return [vocabulary[k] for k in rng.choice(len(vocabulary), size=count, p=_popularity(len(vocabulary)))]
+    """Words drawn by Zipf's law."""
+    shares = 1.0 / np.arange(1.0, len(vocabulary) + 1.0)
+    return [vocabulary[k] for k in rng.choice(len(vocabulary), size=count, p=shares / shares.sum())]
 
 
 def _corrupted(rng: np.random.Generator, words: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
@@ -126,10 +122,3 @@ def _word_errors(references: Sequence[tuple[str, ...]], owner: Int64s, texts: Se
     wrong = [k for k, name in enumerate(metric.columns) if name != "hits"]
     errors: Floats = statistics[:, wrong].sum(axis=1).astype(np.float64)
     return errors
-
-
-def _check(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if size < 1:
-            raise InputError(f"{name}: expected at least 1, got {size}")
-        check_most(name, size, MOST_MADE)

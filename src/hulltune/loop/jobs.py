@@ -146,7 +146,11 @@ def decode_pieces(
             except IndexError:  # no piece is left
                 return
             for number in count(1):
-                error = _error_of(decode, piece, job)
+                error: BaseException | None = None
+                try:
+                    decode(piece, job)
+                except BaseException as caught:  # also what ends a thread: the caller has to know
+                    error = caught
                 repeated = isinstance(error, DecoderError) and number <= jobs.retries and not stopping.is_set()
                 if error is not None and not repeated:
                     stopping.set()
@@ -172,14 +176,6 @@ def decode_pieces(
             if thread.ident is not None:
                 thread.join(max(0.0, deadline - time.monotonic()))
         raise
-
-
-def _error_of(decode: Callable[[InputPiece, int], None], piece: InputPiece, job: int) -> BaseException | None:
-    try:
-        decode(piece, job)
-    except BaseException as error:  # also what ends a thread: the caller has to know
-        return error
-    return None
 
 
 def _follow(

@@ -134,14 +134,8 @@ def _step(
         before, after = unlike[unlike < here], unlike[unlike > here]
         left = float(intervals.rights[before[-1]]) if len(before) else interval[0]
         return 0.0, -1, left, float(intervals.lefts[after[0]]) if len(after) else interval[1]
+    left, right = ends[0].tolist()
     if eta == 0.0:
         # The origin lies on a tie, which decoding breaks badly: beside it the same interval has a smaller loss.
-        eta = _beside_zero(ends[0, 0], ends[0, 1], scale)
-    return eta, place, float(ends[0, 0]), float(ends[0, 1])
-
-
-def _beside_zero(left: float, right: float, scale: float) -> float:
-    """A point between the ends of an interval around 0, but not 0 itself."""
-    if right < math.inf:
-        return right / 2
-    return left / 2 if left > -math.inf else scale
+        eta = right / 2 if right < math.inf else left / 2 if left > -math.inf else scale
+    return eta, place, left, right
