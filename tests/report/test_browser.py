@@ -15,7 +15,7 @@ import pytest
 
 from hulltune import Climb, Dataset, Forest, TuneResult, read_weights, rerank, tune, write_report
 from hulltune.arrays import Floats
-from hulltune.report.html.lines import PageLine, page_line
+from hulltune.report.html.handles import PageLine, page_line
 from hulltune.report.html.winners import Searched
 from hulltune.search.problem import Problem
 from hulltune.simulate import simulated_task

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from hulltune import Forest, rerank
 from hulltune.arrays import Floats
-from hulltune.report.html.graph import MOST_EDGES, drawn_graph
-from hulltune.report.html.lines import MARGIN, PageLine, page_line, rounded, without_gaps
-from hulltune.report.html.planes import page_plane
-from hulltune.report.html.sentences import Sentences
+from hulltune.report.html.handles import MARGIN, PageLine, page_line, page_plane, rounded, without_gaps
+from hulltune.report.html.sentences import MOST_EDGES, Sentences, drawn_graph
 from hulltune.report.html.winners import Searched
 from hulltune.search.problem import Problem
 from hulltune.tuning.comparison import compare

@@ -24,8 +24,7 @@ from hulltune.metrics.base import Metric
 from hulltune.names import MEGABYTES
 from hulltune.report.figures import colour_range
 from hulltune.report.html.encoding import encoded
-from hulltune.report.html.lines import MARGIN, PageLine, page_line
-from hulltune.report.html.planes import PagePlane, page_plane
+from hulltune.report.html.handles import MARGIN, PageLine, PagePlane, page_line, page_plane
 from hulltune.report.html.sentences import PageSentence, Sentences
 from hulltune.report.html.subject import Subject, subject_of
 from hulltune.report.html.summary import headline, metric_label, summary_html

@@ -1,4 +1,4 @@
-"""The metric along each free weight, as intervals in which the handle of a page may stand."""
+"""The places where the handle of a page may stand: intervals along each free weight, and cells over two of them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int64s
+from hulltune.certified.limits import Limits
 from hulltune.report.html.winners import Searched, Winners
 from hulltune.search.problem import Problem
-from hulltune.tuning.surfaces import MetricSurface
+from hulltune.tuning.surfaces import MetricPlane, MetricSurface, metric_plane
 
 KEPT_BITS = 36
 """The bits of a breakpoint's mantissa that a page keeps: eleven digits. The others are as good as random, and half of
@@ -22,6 +23,13 @@ MARGIN = 2.0**-34
 """The handle stays so far away from a breakpoint, as a share of its place: there, rounding decides who wins."""
 ROOM = 8.0
 """An interval has room for the handle if it is so many times as wide as the margin."""
+
+ROWS, COLUMNS = 64, 96
+"""The cells of a plane. Each row is a line search of the corpus, and every sentence has a winner in each cell."""
+LIMITS = Limits(gap=0.0, time=20.0)
+"""The proof of a plane takes well under a second for lists. What is proven within the time is told."""
+GRID = (6, 6)
+"""The columns and rows of the grid that people would have searched."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,3 +169,35 @@ def without_gaps(edges: Floats, kept: Bools, columns: Sequence[Floats]) -> tuple
     first_of_run = kept | np.concatenate([[True], kept[:-1]])
     values = [np.where(kept, column, np.nan)[first_of_run] for column in columns]
     return edges[first_of_run[1:]], values
+
+
+@dataclass(frozen=True, eq=False)
+class PagePlane:
+    """Exact scores at the middles of cells over two weights, while all others stay."""
+
+    pair: tuple[int, int]
+    plane: MetricPlane
+    middles: Floats
+    """The weight of the first feature in each column; ``plane.heights`` are those of the second in each row."""
+    scores: Floats
+    """(rows, columns), from bottom to top and from left to right."""
+
+    def winners(self, searched: Searched, weights: Floats) -> list[Winners]:
+        """The winners along each row of cells."""
+        found = []
+        for height in self.plane.heights.tolist():
+            origin, direction = weights.copy(), np.zeros(len(weights))
+            origin[list(self.pair)], direction[self.pair[0]] = (0.0, height), 1.0
+            found.append(searched.along(origin, direction, self.plane.view[:2]))
+        return found
+
+
+def page_plane(
+    problem: Problem, weights: Floats, pair: tuple[int, int], *, rows: int = ROWS, columns: int = COLUMNS
+) -> PagePlane:
+    """The plane of two weights with its optimum, and with the grid that people would have searched."""
+    names = (problem.feature_names[pair[0]], problem.feature_names[pair[1]])
+    plane = metric_plane(problem, weights, names, rows=rows, grid=GRID, limits=LIMITS)
+    left, right = plane.view[:2]
+    middles = left + (np.arange(columns) + 0.5) * (right - left) / columns
+    return PagePlane(pair, plane, middles, plane.raster(columns))
