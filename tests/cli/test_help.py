@@ -29,28 +29,28 @@ from hulltune import (
     tune,
     tune_loop,
 )
-from hulltune.cli import main, values
+from hulltune.cli import values
 from hulltune.cli.command import COMPLETE, load
 from hulltune.cli.commands import COMMANDS
 from hulltune.cli.commands.loop import Decoding
 from hulltune.names import BUILTIN_FEATURES, POLICIES, SCALES, SEARCHES, SMOOTHINGS, WRITERS
 from hulltune.options import options_in
 from hulltune.tuning.strategies import STRATEGIES
+from tests.cli.running import Shell
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str, width: int = 80) -> str:
-    """The output of a command that must succeed, on a screen of this width."""
-    monkeypatch.setenv("COLUMNS", str(width))
-    assert main(arguments) == 0
-    return capsys.readouterr().out
+@pytest.fixture(autouse=True)
+def screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_fits_the_width_of_the_screen(
-    name: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, width: int, monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
-    text = shown(monkeypatch, capsys, name, "--help", width=width)
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = shell(f"{name} --help")
     assert max(map(len, text.splitlines())) <= min(width, 100)
     assert text.startswith(f"usage: hulltune {name} ")
     assert f"hulltune {name}" in text.split("\nexamples:\n")[1]
@@ -59,10 +59,9 @@ def test_help_fits_the_width_of_the_screen(
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_has_a_line_and_a_sentence(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = shown(monkeypatch, capsys, name, "--help", width=100)
+def test_every_option_has_a_line_and_a_sentence(name: str, monkeypatch: pytest.MonkeyPatch, shell: Shell) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    text = shell(f"{name} --help")
     told = dict(re.findall(r"^  (?:-\w, |    )(--[\w-]+)(?: \S+)*?  +([A-Z].+)$", text, flags=re.MULTILINE))
     for param in load(name).params:
         if isinstance(param, click.Option):
@@ -87,15 +86,14 @@ def test_short_forms_mean_the_same_everywhere() -> None:
     assert not any(meant.values())
 
 
-def test_help_of_all(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(monkeypatch, capsys, "--help")
+def test_help_of_all(shell: Shell) -> None:
+    text = shell("--help")
     assert all(f"\n  {name} " in text for name in COMMANDS)
     assert len(text.splitlines()) <= 40
     assert max(map(len, text.splitlines())) <= 80
-    assert main([]) == 2
-    assert capsys.readouterr().err == text
-    assert shown(monkeypatch, capsys, "-h") == text
-    assert shown(monkeypatch, capsys, "--version") == f"hulltune {__version__}\n"
+    shell("", code=2)
+    assert shell.said == text == shell("-h")
+    assert shell("--version") == f"hulltune {__version__}\n"
 
 
 LOADED = (
@@ -125,12 +123,11 @@ def test_what_is_drawn_by_nobody_loads_nothing_that_draws() -> None:
     assert not (HEAVY | {"rich"}) & loaded(**words)
 
 
-def test_help_names_the_choices(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(monkeypatch, capsys, "tune", "--help")
+def test_help_names_the_choices(shell: Shell) -> None:
+    text = shell("tune --help")
     for name in (*SEARCHES, *POLICIES, *SMOOTHINGS, *SCALES, *BUILTIN_FEATURES):
         assert re.search(rf"\b{name}\b", text), name
-    text = shown(monkeypatch, capsys, "convert", "--help")
-    assert all(name in text for name in WRITERS)
+    assert all(name in shell("convert --help") for name in WRITERS)
 
 
 NO_FIELDS = {"lists", "ref", "heldout_ref", "heldout_add", "certify", "report", "out", "as_json", "quiet", "debug"}

@@ -13,24 +13,21 @@ from typing import Any
 import pytest
 
 from hulltune import TuneResult
-from hulltune.cli import main
 from hulltune.cli.main import entry_point
 from hulltune.formats import write_jsonl
 from hulltune.interrupts import SIGNALS, Terminated
+from tests.cli.running import Shell
 from tests.tuning.corpora import random_lists
 
 
-@pytest.mark.parametrize("more", [[], ["--folds", "40"], ["--replicates", "500"]])
-def test_an_interrupt_ends_with_the_best_so_far_written(folder: Path, more: list[str]) -> None:
-    sizes = {"sentences": 60} if more else {"sentences": 400, "features": 8}  # a search that does not end by itself
+@pytest.mark.parametrize("more", ["--restarts 20000", "--restarts 1 --folds 40", "--restarts 1 --replicates 500"])
+def test_an_interrupt_ends_with_the_best_so_far_written(folder: Path, shell: Shell, more: str) -> None:
+    several = "--restarts 1" in more
+    sizes = {"sentences": 60} if several else {"sentences": 400, "features": 8}  # a search that does not end by itself
     write_jsonl(random_lists(1, candidates=10, **sizes), folder / "lists.jsonl")
-    restarts = ["--restarts", "20000"] if not more else ["--restarts", "1"]
-    command = [
-        sys.executable, "-m", "hulltune", "tune", "lists.jsonl", "--metric", "wer", "--also", "cer", "--out", "w.json",
-        "--out", "w.ini", *restarts, "--directions", "400", *more,
-    ]  # fmt: skip
+    line = f"-m hulltune tune lists.jsonl --metric wer --also cer --out w.json --out w.ini --directions 400 {more}"
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, *line.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test run in the background ignores it
     ) as process:  # fmt: skip
         try:
@@ -49,7 +46,19 @@ def test_an_interrupt_ends_with_the_best_so_far_written(folder: Path, more: list
     result = TuneResult.load("w.json")
     assert result.interrupted
     assert result.score <= result.baseline
-    assert main(["score", "lists.jsonl", "--weights", "w.ini", "--metric", "wer", "--quiet"]) == 0
+    shell("score lists.jsonl --weights w.ini --metric wer --quiet")
+
+
+TUNING = "tune good --ref refs --metric wer --out w.json --quiet --restarts 0"
+
+
+def interrupted_result(shell: Shell, line: str = TUNING) -> TuneResult:
+    """The result that an interrupted run has written."""
+    shell(line, code=130)
+    assert "the best so far is in w.json" in shell.said
+    result = TuneResult.load("w.json")
+    assert result.interrupted
+    return result
 
 
 def interrupt(*_: object, **__: object) -> None:
@@ -57,30 +66,26 @@ def interrupt(*_: object, **__: object) -> None:
 
 
 def test_an_interrupt_while_reading_has_nothing_to_write(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importlib.import_module("hulltune.formats.read"), "read_with", interrupt)
-    assert main(["tune", "good", "--ref", "refs", "--out", "w.json", "--quiet"]) == 130
-    assert capsys.readouterr().err == "hulltune: interrupted; there was nothing to write yet\n"
+    shell(TUNING, code=130)
+    assert shell.said == "hulltune: interrupted; there was nothing to write yet\n"
     assert not (folder / "w.json").exists()
 
 
 def test_an_interrupt_while_describing_keeps_the_weights(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "without_each_feature", interrupt)
-    arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet", "--restarts", "0"]
-    assert main(arguments) == 130
-    assert "the best so far is in w.json" in capsys.readouterr().err
-    result = TuneResult.load("w.json")
-    assert result.interrupted
+    result = interrupted_result(shell)
     assert result.gain is None
     assert any(result.weights.values())
 
 
 @pytest.mark.parametrize("stage", ["hulltune.tuning.tune._checked_outputs", "hulltune.search.problem.Problem.picks"])
 def test_an_interrupt_after_the_search_keeps_the_weights(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stage: str
+    folder: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     owner_name, name = stage.rsplit(".", 1)
     module, _, kind = owner_name.rpartition(".")
@@ -106,18 +111,13 @@ def test_an_interrupt_after_the_search_keeps_the_weights(
     monkeypatch.setattr(owner, name, work_and_interrupt)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet"]
-        assert main([*arguments, "--restarts", "0"]) == 130
+        assert interrupted_result(shell).oracle is not None
     finally:
         signal.signal(signal.SIGINT, before)
-    assert "the best so far is in w.json" in capsys.readouterr().err
-    result = TuneResult.load("w.json")
-    assert result.interrupted
-    assert result.oracle is not None
 
 
 def test_an_interrupt_between_replicates_keeps_the_first(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind = importlib.import_module("hulltune.tuning.tune").Run
     find, seeds = kind.find, []
@@ -129,11 +129,8 @@ def test_an_interrupt_between_replicates_keeps_the_first(
         return find(run, *given)
 
     monkeypatch.setattr(kind, "find", find_or_interrupt)
-    arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet", "--restarts", "0"]
-    assert main([*arguments, "--replicates", "5"]) == 130
+    interrupted_result(shell, f"{TUNING} --replicates 5")
     assert seeds == [1, 2, 3]
-    assert "the best so far is in w.json" in capsys.readouterr().err
-    assert TuneResult.load("w.json").interrupted
 
 
 def test_an_interrupt_while_python_ends_changes_nothing() -> None:
