@@ -62,6 +62,10 @@ class Page:
         """The words of every `$ …` on the page."""
         return [shlex.split(line) for line in re.findall(r"^\$ (.+)$", self.text, flags=re.MULTILINE)]
 
+    def files(self) -> list[str]:
+        """The files of the project that the page names in code, such as tests and examples."""
+        return re.findall(r"`(?:python )?((?:benchmarks|examples|src|tests)/[\w/.]+\.\w+)`", self.text)
+
     def assert_options_exist(self, *, others: Set[str] = frozenset()) -> None:
         """Check that every option on the page is one of some command, except `others`, which other programs have."""
         known = {option for name in COMMANDS for param in load(name).params for option in param.opts} | {"--help"}

@@ -19,6 +19,7 @@ PAGES = {
 WITH_LINKS = [name for name, page in PAGES.items() if re.search(r"\]\((?!https?:)", page.text)]
 WITH_CONTENTS = [name for name, page in PAGES.items() if re.search(r"^1\. \[.+\]\(#", page.text, flags=re.MULTILINE)]
 WITH_OPTIONS = [name for name, page in PAGES.items() if re.search(r"(?<![\w-])--[a-z]", page.text)]
+WITH_FILES = [name for name, page in PAGES.items() if page.files()]
 OTHERS = {
     "README.md": {"--strict"},
     "docs/forest-formats.md": {"--show"},
@@ -83,3 +84,8 @@ def test_the_examples_in_python(name: str, tmp_path: Path, monkeypatch: pytest.M
     assert len(PAGES[name].write_files(tmp_path)) >= files
     monkeypatch.chdir(tmp_path)
     PAGES[name].assert_examples_hold(at_least=examples)
+
+
+@pytest.mark.parametrize("name", WITH_FILES)
+def test_the_files_that_a_page_names_exist(name: str) -> None:
+    assert [path for path in PAGES[name].files() if not (ROOT / path).exists()] == []

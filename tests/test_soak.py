@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from hulltune import InputError
+from tests.pages import Page
 from tests.soak.__main__ import all_parts, run_parts
 from tests.soak.findings import Failure, Findings, Task
 from tests.soak.inputs import Kind
@@ -78,9 +80,10 @@ def test_what_breaks_the_promise_is_found(
     assert kept.read_bytes() == (tmp_path / "input").read_bytes()
 
 
-def test_every_part_has_what_the_driver_needs() -> None:
+def test_every_part_has_what_the_driver_needs_and_is_described() -> None:
     parts = all_parts()
-    assert "fuzz" in parts
+    described = re.findall(r"^\| `(\w+)` \|", Page("docs/reliability.md").text, flags=re.MULTILINE)
+    assert sorted(described) == sorted(parts)
     for part in parts.values():
         assert part.ABOUT
         assert part.SHARE > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import webbrowser
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hulltune import TuneResult, write
 from hulltune.cli import main
 from hulltune.simulate import simulated_task
 from tests.cli.running import run
+from tests.pages import DOCS, ROOT, Page
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +74,24 @@ def test_where_there_is_no_browser_a_note_says_so(
     code, _, err = run(capsys, "report", "--open", *arguments)
     assert code == 0
     assert f"no browser was found; open {page} in one" in err
+
+
+def test_the_commands_of_the_page_about_reports_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(simulated_task(sentences=20, candidates=10, seed=1).lists, "dev.jsonl")
+    for words in Page("docs/report.md").commands():
+        code, _, err = run(capsys, *words)
+        assert code == 0, (words, err)
+    made = {path.name for path in tmp_path.iterdir()}
+    assert made == {"dev.jsonl", "weights.json", "tuned.html", "page.html"}
+
+
+def test_the_pictures_of_reports_are_small_and_those_of_the_example() -> None:
+    names = re.findall(r"\]\(pictures/(report-\w+)\.png\)", Page("docs/report.md").text)
+    assert len(names) == 5
+    script = (ROOT / "examples" / "report.py").read_text(encoding="utf-8")
+    for name in names:
+        assert f'"{name}"' in script
+        assert (DOCS / "pictures" / f"{name}.png").stat().st_size < 150_000

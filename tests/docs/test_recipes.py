@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import run
-from tests.pages import DOCS, ROOT, Page
+from tests.pages import ROOT, Page
 
 PAGES = [Page("docs/recipes/speech.md"), Page("docs/recipes/translation.md")]
 TOOLS = (
@@ -46,14 +46,6 @@ def test_the_index_names_every_tool() -> None:
     assert set(re.findall(r"\((\w+\.md#[\w-]+)\)", index.text)) == {
         f"{Path(page.name).name}#{anchor}" for page in PAGES for anchor in re.findall(r"\]\(#([\w-]+)\)", page.text)
     }
-
-
-def test_named_examples_exist() -> None:
-    text = "".join(page.text for page in PAGES)
-    named = set(re.findall(r"`(?:python )?(examples/[\w/.]+)`", text))
-    assert named
-    assert all((ROOT / name).exists() for name in named), named
-    assert DOCS.is_dir()
 
 
 def test_beams_of_pyctcdecode_come_apart(capsys: pytest.CaptureFixture[str]) -> None:
