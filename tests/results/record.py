@@ -1,10 +1,10 @@
 """Write down what the cases answer today, for the test that compares later answers with it.
 
-Run: python -m tests.results.record [--source FOLDER] [--show NAME]
+Run: python -m tests.results.record [--source FOLDER] [--show LINE]
 
 ``--source`` names the folder with the package hulltune in it, so that the code of another checkout can be recorded.
-Every case has to run: the shared data must lie beside this checkout. ``--show`` prints one answer as it is, with all
-that is recorded by its digest only, and writes nothing: two such prints show what has changed.
+Every case has to run: the shared data must lie beside this checkout. ``--show`` prints one answer, by its command line,
+with all that is recorded by its digest only, and writes nothing: two such prints show what has changed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def show(name: str, source: Path) -> None:
     """Print the answer of one case in full."""
     case = next((case for case in all_cases() if case.name == name), None)
     if case is None:
-        sys.exit(f"no case is called {name!r}")
+        sys.exit(f"no case has this command line: {name}")
     with commands(source) as running:
         print(json.dumps(answer(case, running, whole=True), ensure_ascii=False, indent=1))
 
@@ -51,7 +51,7 @@ def show(name: str, source: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--source", type=Path, default=SOURCE, help="the folder with the package hulltune in it")
-    parser.add_argument("--show", metavar="NAME", help="print the whole answer of this case, and write nothing")
+    parser.add_argument("--show", metavar="LINE", help="print the whole answer of this case, and write nothing")
     options = parser.parse_args()
     source = options.source.resolve()
     if not (source / "hulltune" / "__main__.py").exists():

@@ -14,7 +14,7 @@ import pytest
 from hulltune.kernels.load.build import exporting
 from hulltune.kernels.load.kernel import Kernel
 from hulltune.kernels.load.library import FOLDER, LEVELS, opened
-from tests.results.cases import all_cases
+from tests.results.cases import LATTICES, LISTS, all_cases
 from tests.results.driver import kernels
 from tests.results.functions import use_all
 from tests.results.running import answer, canonical, commands, missing_data
@@ -22,7 +22,7 @@ from tests.results.test_same_results import EVERYTHING
 
 ALL = os.environ.get(EVERYTHING) == "all"
 LONG = pytest.mark.skipif(not ALL, reason="takes minutes; `make same-results` runs it")
-FEW = ("tune lists for wer, one reference", "tune lattices")
+FEW = (f"tune {LISTS} --metric wer --restarts 2", f"tune {LATTICES} --metric wer --restarts 4")
 CASES = [case for case in all_cases() if (ALL or case.name in FEW) and missing_data(case) is None]
 Answers = tuple[dict[str, str], list[str]]
 
