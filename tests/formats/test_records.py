@@ -60,8 +60,8 @@ def test_nested_json_lines_with_names_of_their_own(tmp_path: Path) -> None:
     lists = read(write(tmp_path / "t.jsonl", json.dumps(record)), **{**NAMED, "ignore": ()})
     assert (lists.ids, lists.texts(), lists.references, lists.sources) == (("q",), ["x"], (("r", "s", "t"),), ("p",))
     assert 'no "prompt_id"' in fault(write(tmp_path / "u.jsonl", '{"candidates": []}'), id_column="prompt_id")
-    wrong = write(tmp_path / "v.jsonl", '{"candidates": [], "answer": 3}')
-    assert '"answer" is 3; expected a string or a list of strings' in fault(wrong, ref_column="answer")
+    wrong = write(tmp_path / "v.jsonl", '{"candidates": [], "answer": {"a": 3}}')
+    assert "key 'answer' is {'a': 3}; expected a string or a list of strings" in fault(wrong, ref_column="answer")
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,8 @@ def test_flat_json_lines_at_fault(tmp_path: Path) -> None:
         ('{"text": "b", "lm": 1}', ":2: no 'id'; expected an id and a text"),
         ('{"id": 0, "text": "b", "lm": [1]}', ":2: key 'lm' is [1]; expected a finite number"),
 ('{"id": 0, "text": [["a"]], "lm": 1}', ":2: text is [['a']]; expected a string"),
+        ('{"id": 0, "text": "b", "lm": 1, "lm": 2}', ":2: key 'lm' occurs twice"),
+        ('{"id": 0, "text": "b", "lm": 1, "features": {"lm": 1}}', ":2: feature 'lm' is there twice, in 'features'"),
         ('{"id": 0, "text": "b", "lm": null}', ":2: lacks feature 'lm'"),
         ('{"id": 0, "candidates": []}', ":2: key 'candidates' is []"),
         ('{"id": 0, "text": "b", "lm": 1, "ref": {"a": 1}}', ":2: key 'ref' is {'a': 1}; expected a string or a list"),
@@ -326,12 +328,15 @@ def test_lines_without_ids_are_numbered(tmp_path: Path) -> None:
         ("[1]", "got [1]"),
         ("[" * 100_000, "nested too deeply"),
         ('{"id": 2}', '"candidates" is None'),
-        ('{"id": [1], "candidates": []}', '"id" is [1]'),
-        ('{"id": null, "candidates": []}', '"id" is None'),
-        ('{"id": "", "candidates": []}', "\"id\" is ''"),
+        ('{"id": [1], "candidates": []}', "id is [1]"),
+        ('{"id": null, "candidates": []}', "id is None"),
+        ('{"id": "", "candidates": []}', "id is ''"),
         ('{"candidates": []}', "no id, unlike"),
         ('{"id": 1, "refs": ["other"], "candidates": []}', "other references"),
-        ('{"id": 2, "refs": "a", "candidates": []}', '"refs" is'),
+        ('{"id": 2, "refs": {"a": 1}, "candidates": []}', "key 'refs' is"),
+        ('{"id": 2, "id": 3, "candidates": []}', "key 'id' occurs twice in an object; expected each once"),
+        ('{"id": 2, "candidates": [{"text": "a"}], "candidates": []}', "key 'candidates' occurs twice"),
+        ('{"id": 2, "candidates": [{"text": "a", "features": {"lm": 1, "lm": 2}, "score": 1}]}', "key 'lm' occurs"),
         ('{"id": 2, "candidates": ["a"]}', "candidate 0: got 'a'"),
         ('{"id": 2, "candidates": [{"features": {}}]}', 'candidate 0: "text" is None'),
         ('{"id": 2, "candidates": [{"text": "a", "features": {"lm": NaN}, "score": 1}]}', "'lm' is nan"),

@@ -27,7 +27,7 @@ from hulltune.data.features import SparseFeatures
 from hulltune.formats.numbers import shown
 from hulltune.formats.records import RecordReader
 from hulltune.formats.rows import RowCollector, written_features
-from hulltune.formats.streams import PIECE, first_line, numbered_lines
+from hulltune.formats.streams import PIECE, LineError, first_line, numbered_lines
 from hulltune.formats.writing import written_atomically
 from hulltune.memory import check_memory, size_text
 
@@ -118,23 +118,35 @@ def record_keys(head: bytes) -> set[str] | None:
     return set(record) if isinstance(record, dict) else set()
 
 
+def keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, for ``object_pairs_hook``; LineError if a key occurs twice, where json takes the last value."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise LineError(f"key {max(keys, key=keys.count)!r} occurs twice in an object; expected each once")
+    return members
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=keys_once)
+
+
 def records(
     path: str | os.PathLike[str], collector: RowCollector, *, expected: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file with their line numbers; anything else on a line is a fault."""
     for line, text in numbered_lines(path, collector.problems):
-        reason = None
         if len(text) > PIECE:
             check_memory(10 * len(text), f"{os.fspath(path)}:{line}: a line of {size_text(len(text))}")
         try:
-            record = json.loads(text)
-            if not isinstance(record, dict):
-                reason = f"got {shown(record)}"
+            record = _DECODER.decode(text)
+            if isinstance(record, dict):
+                yield line, record
+                continue
+            reason = f"got {shown(record)}; expected {expected}"
+        except LineError as fault:
+            reason = str(fault)
         except RecursionError:
-            reason = "nested too deeply"
+            reason = f"nested too deeply; expected {expected}"
         except ValueError as error:
-            reason = "blank line" if not text.strip() else f"no JSON ({error})"
-        if reason is None:
-            yield line, record
-        else:
-            collector.fault(os.fspath(path), line, f"{reason}; expected {expected}", lost=None)
+            reason = f"no JSON ({error}); expected {expected}" if text.strip() else f"blank line; expected {expected}"
+        collector.fault(os.fspath(path), line, reason, lost=None)

@@ -189,6 +189,15 @@ class RecordReader:
         self._declare(row)
         self._collector.add(row.sentence, row.text, row.features, row.score)
 
+    def _mention(self, items: Iterable[tuple[str, Any]], place: int | None = None) -> SentenceId:
+        """Mention the sentence of a record that has all its candidates; its place is its id if it has none."""
+        row = self._parts([item for item in items if self._role(item[0]) in ("id", "ref", "source")])
+        row.sentence = place if row.sentence is None else row.sentence
+        if row.sentence is None:
+            raise LineError(f"no {self._id!r}; expected an id and a text")
+        self._declare(row)
+        return row.sentence
+
     def _declare(self, row: _Row) -> None:
         """Mention the sentence of a row."""
         assert row.sentence is not None
@@ -204,10 +213,7 @@ class RecordReader:
                 if name in listed and len(value) != len(texts):
                     told = f"{len(value)} values for {counted(len(texts), 'text')}"
                     raise LineError(f"{self._what} {name!r} has {told}; expected as many")
-            row = self._parts([item for item in items if self._role(item[0]) in ("id", "ref", "source")])
-            if row.sentence is None:
-                raise LineError(f"no {self._id!r}; expected an id and a text")
-            self._declare(row)
+            self._mention(items)
         except LineError as fault:
             self._collector.fault(self._where, line, fault, lost=None)
             return
@@ -220,8 +226,9 @@ class RecordReader:
             role = self._roles[name] = self._columns.role(name)
         return role
 
-    def _parts(self, items: Iterable[tuple[str, Any]]) -> _Row:
+    def _parts(self, items: Sequence[tuple[str, Any]]) -> _Row:
         row = _Row(features={})
+        further: Mapping[Any, Any] = {}
         features, roles = row.features, self._roles
         for name, value in items:
             role = roles.get(name) or self._role(name)
@@ -230,20 +237,25 @@ class RecordReader:
                 if number is not None:
                     features[name] = number
                     continue
+                if name == FEATURES and isinstance(value, Mapping):
+                    further = value
+                    for each, number in value.items():
+                        self._cell(row, role, str(each), number)
+                    continue
             elif role == "text" and type(value) is str:
                 row.text = value
                 continue
             elif role == "ignored":
                 continue
             self._cell(row, role, name, value)
+        for name, _ in items if further else ():
+            if name in further and self._role(name) == "feature":
+                raise LineError(f"feature {name!r} is there twice, in {FEATURES!r} and beside it")
         return row
 
     def _cell(self, row: _Row, role: str, name: str, value: Any) -> None:
         """Take the value of a column with this role."""
-        if role == "feature" and isinstance(value, Mapping) and name == FEATURES:
-            for each, number in value.items():
-                self._cell(row, role, str(each), number)
-        elif role in ("feature", "score"):
+        if role in ("feature", "score"):
             if role == "feature" and (value is None or (isinstance(value, str) and not value.strip())):
                 return  # missing: the collector decides whether it is 0 or a fault
             number = cell_number(value)
@@ -293,46 +305,25 @@ class RecordReader:
 
     def _sentence(self, place: int, record: Mapping[str, Any]) -> SentenceId:
         """The id of a record, whose sentence is mentioned with its references and its source."""
-        name, source, has_id = self._id, record.get(self._columns.source or "source"), self._id in record
-        if self._has_ids is None:
-            self._has_ids = has_id
-        if not isinstance(record.get("candidates"), list):
+        name, candidates, sparse = self._id, record.get("candidates"), record.get("sparse", False)
+        if not isinstance(candidates, list):
             raise LineError(
-                f'"candidates" is {shown(record.get("candidates"))}; expected a list of objects, or a candidate a line '
+                f'"candidates" is {shown(candidates)}; expected a list of objects, or a candidate a line '
                 f'with "{name}" and "{self._text}" (other keys: --id-column, --text-column)'
             )
-        sentence = json_id(record[name]) if has_id else place
-        if sentence is None:
-            raise LineError(f'"{name}" is {shown(record[name])}; expected a name or a number')
+        has_id = name in record
         if self._columns.id is not None and not has_id:
             raise LineError(f'no "{name}"; expected the id')
+        if self._has_ids is None:
+            self._has_ids = has_id
         if self._has_ids != has_id:
             which = "no" if self._has_ids else "an"
             raise LineError(f"{which} id, unlike those before; expected all or none to have one")
-        if not isinstance(record.get("sparse", False), bool):
-            raise LineError(f'"sparse" is {shown(record["sparse"])}; expected true or false')
-        if not isinstance(source, (str, type(None))):
-            raise LineError(f'"{self._columns.source or "source"}" is {shown(source)}; expected a string')
-        references = self._references(record)
-        if record.get("sparse"):
+        if not isinstance(sparse, bool):
+            raise LineError(f'"sparse" is {shown(sparse)}; expected true or false')
+        if sparse:
             self._collector.fill_missing()
-        self._collector.declare(sentence, references=references, source=source)
-        return sentence
-
-    def _references(self, record: Mapping[str, Any]) -> tuple[str, ...] | None:
-        """The references of a record: its "refs", or the texts and lists of texts in the columns that are named."""
-        given = {name: value for name, value in record.items() if value is not None and self._role(name) == "ref"}
-        if not self._columns.ref:
-            given = {name: value for name, value in given.items() if name == "refs"}
-        texts: list[str] = []
-        for name, value in given.items():
-            if isinstance(value, str) and self._columns.ref:
-                texts.append(value)
-            elif isinstance(value, list) and all(isinstance(text, str) for text in value):
-                texts += value
-            else:
-                raise LineError(f'"{name}" is {shown(value)}; expected a string or a list of strings')
-        return tuple(texts) if given or self._columns.ref else None
+        return self._mention(record.items(), place)
 
     def _candidate(self, candidate: Any, sentence: SentenceId) -> None:
         """Take a candidate."""
@@ -345,12 +336,10 @@ class RecordReader:
             raise LineError(f'"features" is {shown(given)}; expected an object of names and numbers')
         features, qualities = {}, {}
         for name, value in given.items():
-            if not isinstance(name, str):  # JSON has none such, but records in memory may
-                raise LineError(f"{shown(name)} is no name of a feature; expected a string")
-            number = as_number(value)
-            if number is None:
-                raise LineError(f"feature {name!r} is {shown(value)}; expected a finite number")
-            if not self._columns.ignores(name):
+            number = value if type(value) is float else as_number(value)
+            if number is None or not isinstance(name, str):  # records in memory may have other names
+                raise LineError(f"feature {name!r} is {shown(value)}; expected a name and a finite number")
+            if not (self._columns.ignore and self._columns.ignores(name)):
                 features[name] = number
         if score is not None and as_number(score) is None:
             raise LineError(f"the score is {shown(score)}; expected a finite number")

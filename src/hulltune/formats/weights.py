@@ -8,12 +8,12 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from hulltune.arrays import as_number
 from hulltune.errors import InputError, unknown_name
+from hulltune.formats.jsonl import keys_once
 from hulltune.formats.numbers import plain_number, shown
-from hulltune.formats.streams import BYTE_ORDER_MARK, not_utf8, open_bytes
+from hulltune.formats.streams import BYTE_ORDER_MARK, LineError, not_utf8, open_bytes
 from hulltune.formats.writing import written_atomically
 from hulltune.names import WEIGHT_FORMATS
 
@@ -50,18 +50,10 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
 
 
 def _from_json(file: str, text: str) -> dict[str, float]:
-    def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        members: dict[str, Any] = {}
-        for name, value in pairs:
-            if name in members:
-                raise InputError(f"{file}: {name!r} occurs twice")
-            members[name] = value
-        return members
-
     try:
-        record = json.loads(text, object_pairs_hook=no_repeats)
-    except InputError:
-        raise
+        record = json.loads(text, object_pairs_hook=keys_once)
+    except LineError as fault:
+        raise InputError(f"{file}: {fault}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file}:{getattr(error, 'lineno', 1)}: no JSON ({error})") from None
     weights = record.get("weights", record)
