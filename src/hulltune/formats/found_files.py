@@ -6,7 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -24,8 +24,6 @@ AMBIGUOUS = "openfst-text"
 LOOKED_AT = 32
 """Files of a folder that are opened, to see their format, as one part of the work."""
 NUMBERS = re.compile("([0-9]+)")
-KEPT_OPEN = 64
-"""This many files stay open from the look at their format to their reading; others are opened twice."""
 
 
 @dataclass(frozen=True)
@@ -45,89 +43,61 @@ class FoundFile:
         return self.format in FOREST_FORMATS
 
 
-@dataclass
-class FoundFiles:
-    """The files of all names, patterns and folders, in order."""
+@dataclass(frozen=True)
+class Finder:
+    """Finds the files of names, patterns and folders, in order."""
 
     format: str | None
+    """The format of all of them; None where their content tells it."""
     columns: Columns
     threads: int
-    found: list[FoundFile] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    _opened: list[Source] = field(default_factory=list)
-    _first: int = 0
 
-    def add(self, path: Path, first: int = 0) -> None:
-        """Add a file, the files that match a pattern, or those of a folder, whose ids count from ``first``."""
-        self._first = first
-        matching = matching_files(path)
-        for match in matching:
-            source = self._source(match)
-            if os.path.isdir(match):
-                names = names_in(FilePath(match))
-                kind = self.format or sniff_folder(FilePath(match), *names)
-                is_of_forests = matching == [path] and (kind in FOREST_FORMATS or kind == "packed")
-            else:
-                kind, is_of_forests = self.format or sniff(source, self.columns), False
-            if is_of_forests:
-                self._add_folder(FilePath(path), *names)
-            else:
-                self._take(source, kind)
+    def find(self, path: Path, first: int = 0) -> tuple[list[FoundFile], list[str]]:
+        """The files of a name, those that match a pattern or those of a folder, whose ids count from ``first``; and
+        what is left out of a folder.
+        """
+        found: list[FoundFile] = []
+        for match in (matching := matching_files(path)):
+            source = Source(match)
+            if not os.path.isdir(match):
+                found.append(FoundFile(source, self.format or sniff(source, self.columns), first))
+                continue
+            files, folders = names_in(FilePath(match))
+            kind = self.format or sniff_folder(FilePath(match), files, folders)
+            if matching == [path] and (kind in FOREST_FORMATS or kind == "packed"):
+                start = os.fspath(FilePath(path) / "-")[:-1]
+                sources = [Source(start + name) for name in sorted(files, key=natural_key)]
+                formats = self._beside_forests(sources)
+                pairs = list(zip(sources, formats, strict=True))
+                found = [FoundFile(one, its_format, first) for one, its_format in pairs if its_format is not None]
+                left_out = [one.name for one, its_format in pairs if its_format is None]
+                return found, [*(f"{start}{name}/" for name in sorted(folders, key=natural_key)), *left_out]
+            found.append(FoundFile(source, kind, first))
+        return found, []
 
-    def close(self) -> None:
-        """Close the files that were opened and not read to their ends."""
-        for source in self._opened:
-            source.close()
-
-    def _source(self, path: Path) -> Source:
-        self._opened.append(Source(path))
-        return self._opened[-1]
-
-    def _take(self, source: Source, kind: str) -> None:
-        self.found.append(FoundFile(source, kind, self._first))
-        if len(self.found) > KEPT_OPEN:
-            source.let_go()
-
-    def _add_folder(self, folder: FilePath, files: Sequence[str], folders: Sequence[str]) -> None:
-        start = os.fspath(folder / "-")[:-1]
-        sources = [self._source(start + name) for name in sorted(files, key=natural_key)]
-        formats = self._formats(sources)
-        if set(formats) - {None, AMBIGUOUS}:  # beside other forests it may be a file of references with numbers
-            formats = [None if kind == AMBIGUOUS else kind for kind in formats]
-        suffixes: set[str] = set()
-        if None in formats:
-            suffixes = {suffix_of(file.name) for file, kind in zip(sources, formats, strict=True) if kind}
-        self.left_out += [f"{start}{name}/" for name in sorted(folders, key=natural_key)]
-        for source, kind in zip(sources, formats, strict=True):
-            if kind is not None:
-                self._take(source, kind)
-            elif suffix_of(source.name) in suffixes - {""}:
-                raise InputError(
-                    f"{source.name}: cannot tell the format, but its name ends like those of the forests beside it; "
-                    "if it is none, give the forests by a pattern"
-                )
-            else:
-                source.let_go()
-                self.left_out.append(source.name)
-
-    def _formats(self, sources: Sequence[Source]) -> list[str | None]:
-        """The format of each file beside forests; threads share the files, which are opened."""
+    def _beside_forests(self, sources: Sequence[Source]) -> list[str | None]:
+        """The format of each file of a folder of forests, None for one to be left out; threads share the files."""
         if self.format:
             return [self.format] * len(sources)
+        shares = [sources[first : first + LOOKED_AT] for first in range(0, len(sources), LOOKED_AT)]
+        found = Workers(self.threads).map(lambda some: list(map(_sniff_in_folder, some)), shares)
+        formats = [kind for some in found for kind in some]
+        if set(formats) - {None, AMBIGUOUS}:  # beside other forests it may be a file of references with numbers
+            formats = [None if kind == AMBIGUOUS else kind for kind in formats]
+        if None in formats:
+            suffixes = {suffix_of(file.name) for file, kind in zip(sources, formats, strict=True) if kind} - {""}
+            for file, kind in zip(sources, formats, strict=True):
+                if kind is None and suffix_of(file.name) in suffixes:
+                    raise InputError(
+                        f"{file.name}: cannot tell the format, but its name ends like those of the forests beside it; "
+                        "if it is none, give the forests by a pattern"
+                    )
+        return formats
 
-        def of_some(first: int) -> list[str | None]:
-            some = range(first, min(first + LOOKED_AT, len(sources)))
-            return [_sniff_in_folder(sources[k], keep=k < KEPT_OPEN) for k in some]
 
-        found = Workers(self.threads).map(of_some, range(0, len(sources), LOOKED_AT))
-        return [kind for some in found for kind in some]
-
-
-def _sniff_in_folder(source: Source, *, keep: bool) -> str | None:
+def _sniff_in_folder(source: Source) -> str | None:
     """The format of a file beside forests, or None: one of forests, or moses, which looks like nothing else."""
     first = source.head(ENOUGH)
-    if not keep:
-        source.let_go()
     found = recognised_forests(first)
     if found is None and b"|||" in first.split(b"\n", 1)[0]:
         return "moses"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import compress, groupby
 from typing import Any, TypeAlias
@@ -23,7 +23,7 @@ from hulltune.errors import InputError, Note, unknown_name
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.forest_names import SentenceNames, member_of
 from hulltune.formats.forest_reading import read_forest_files
-from hulltune.formats.found_files import FoundFile, FoundFiles
+from hulltune.formats.found_files import Finder, FoundFile
 from hulltune.formats.further_features import add_builtin_features, read_column
 from hulltune.formats.jsonl import RECORDS, read_records
 from hulltune.formats.moses import MosesReader
@@ -103,10 +103,7 @@ def _read(reading: Reading, source: Any) -> Dataset:
     if hasattr(source, "collect") and hasattr(source, "collect_schema"):  # a LazyFrame of polars
         source = source.collect()
     if is_frame(source):
-        _check_for_memory(reading, "a data frame", "missing", "on_error", "add", "features", "dtype", *COLUMNS)
-        collector = _collector(reading)
-        read_frame(source, collector)
-        return _collected(reading, collector, FRAME)
+        return _from_rows(reading, source, read_frame, FRAME)
     if isinstance(source, (str, os.PathLike)):
         source = [source]
     items = list(source) if isinstance(source, Iterable) else [source]
@@ -116,18 +113,18 @@ def _read(reading: Reading, source: Any) -> Dataset:
     if isinstance(first, Forest) or (isinstance(first, (list, tuple)) and isinstance(first[0], Forest)):
         return _from_memory(reading, items)
     if isinstance(first, Mapping):
-        _check_for_memory(reading, "records", "missing", "on_error", "add", "features", "dtype", *COLUMNS)
-        collector = _collector(reading)
-        read_records(items, collector)
-        return _collected(reading, collector, RECORDS)
+        return _from_rows(reading, items, read_records, RECORDS)
     for item in items:
         if not isinstance(item, (str, os.PathLike)):
             raise InputError(f"paths: got {item!r}; expected the name of a file, or a data frame")
     return _read_parts(reading, [Part(tuple(items))])
 
 
-def _collected(reading: Reading, collector: RowCollector, what: str) -> Dataset:
-    """The dataset of hypotheses that came from memory."""
+def _from_rows(reading: Reading, source: Any, reader: Callable[[Any, RowCollector], None], what: str) -> Dataset:
+    """The dataset of hypotheses from memory, which is read like a file."""
+    _check_for_memory(reading, what, "missing", "on_error", "add", "features", "dtype", *COLUMNS)
+    collector = _collector(reading)
+    reader(source, collector)
     return _lists(reading, collector.rows(), [Provenance(what, what)], collector.problems)
 
 
@@ -147,18 +144,16 @@ def read_parts(reading: Reading, parts: Sequence[Part]) -> Dataset:
 
 
 def _read_parts(reading: Reading, parts: Sequence[Part]) -> Dataset:
-    files = FoundFiles(reading.format, _columns(reading), check_threads(reading.threads))
-    with closing(files):
-        for part in parts:
-            for path in part.paths:
-                files.add(path, part.first)
-        if not files.found and not files.left_out:
-            raise InputError("no file has any content")
-        if not any(file.has_forests for file in files.found):
-            _refuse(reading, FOR_FORESTS, "is for forests, and these are lists; leave it out")
-            return _read_lists(reading, files.found)
-        _check_for_forests(reading)
-        return _as_type(add_builtin_features(_read_forests(reading, files), reading.features), reading.dtype)
+    finder = Finder(reading.format, _columns(reading), check_threads(reading.threads))
+    found = [finder.find(path, part.first) for part in parts for path in part.paths]
+    files, left_out = [file for some, _ in found for file in some], [name for _, names in found for name in names]
+    if not files and not left_out:
+        raise InputError("no file has any content")
+    if not any(file.has_forests for file in files):
+        _refuse(reading, FOR_FORESTS, "is for forests, and these are lists; leave it out")
+        return _read_lists(reading, files)
+    _check_for_forests(reading)
+    return _as_type(add_builtin_features(_read_forests(reading, files, left_out), reading.features), reading.dtype)
 
 
 # Lists.
@@ -246,23 +241,23 @@ def _rows(reading: Reading, files: Sequence[FoundFile]) -> tuple[Rows, Problems]
 # Forests, and lists among them.
 
 
-def _read_forests(reading: Reading, files: FoundFiles) -> Dataset:
+def _read_forests(reading: Reading, files: Sequence[FoundFile], left_out: Sequence[str]) -> Dataset:
     options = _forest_options(reading)
-    alone = [(file.format, file.first) for file in files.found] == [("packed", 0)]
+    alone = [(file.format, file.first) for file in files] == [("packed", 0)]
     if alone and options == ForestOptions():
-        return open_packed(files.found[0].source)
+        return open_packed(files[0].source)
     names = SentenceNames(reading.ids)
     vocabulary = Vocabulary()
     pieces: list[Piece] = []
     models: list[Mapping[str, float] | None] = []
     notes: dict[str, list[str]] = {}
-    have_forests = [file.has_forests for file in files.found]
-    list_files = [file for file, has_forests in zip(files.found, have_forests, strict=True) if not has_forests]
+    have_forests = [file.has_forests for file in files]
+    list_files = [file for file, has_forests in zip(files, have_forests, strict=True) if not has_forests]
     lists: Dataset | None = None
-    forest_files = [(file.source, file.format) for file in compress(files.found, have_forests)]
+    forest_files = [(file.source, file.format) for file in compress(files, have_forests)]
     threads = check_threads(reading.threads)
     read_files = iter(read_forest_files(forest_files, options, vocabulary, threads=threads))
-    for file, has_forests in zip(files.found, have_forests, strict=True):
+    for file, has_forests in zip(files, have_forests, strict=True):
         if has_forests:
             forests = next(read_files)
             for number, forest in enumerate(forests):
@@ -276,13 +271,13 @@ def _read_forests(reading: Reading, files: FoundFiles) -> Dataset:
             lists = _read_lists(Reading(missing=reading.missing), list_files)
             pieces += pieces_of(lists, vocabulary)
     if not pieces:
-        raise InputError(f"{', '.join(file.source.name for file in files.found)}: no forests")
+        raise InputError(f"{', '.join(file.source.name for file in files)}: no forests")
     for text, places in notes.items():
         others = f", and {len(places) - 1:,} more" if len(places) > 1 else ""
         warnings.warn(f"{text} ({places[0]}{others})", Note, stacklevel=2)
     dataset = joined(
-        pieces, lists=lists, ids_by=names.kind, left_out=files.left_out,
-        provenance=[Provenance(file.source.name, file.format) for file in files.found],
+        pieces, lists=lists, ids_by=names.kind, left_out=left_out,
+        provenance=[Provenance(file.source.name, file.format) for file in files],
         threads=threads,
     )  # fmt: skip
     if options.negate is None and lists is None:  # with other signs the weights of the decoder do not fit

@@ -30,10 +30,10 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Source(os.PathLike[str]):
-    """A file that is opened once: look at its head first, then read it from its start.
+    """A file of which one looks at the head first, and then reads it from its start.
 
-    Compressed files (recognised by their content, not by their name) are unpacked. A pipe can be read only once; ``-``
-    is the standard input.
+    Compressed files (recognised by their content, not by their name) are unpacked. A pipe can be read only once, and
+    stays open after the look; ``-`` is the standard input. A small file is not opened again.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -42,10 +42,9 @@ class Source(os.PathLike[str]):
         self._stream: io.BufferedReader | None = None
         self._stored: IO[bytes] | None = None
         """The file as it is stored, if it is neither compressed nor a pipe."""
-        self._whole: bytes | None = None
-        """The content of a small file, which is closed once all of it has been looked at."""
-        self._seen = 0
-        """The number of bytes that can be looked at."""
+        self._head: bytes | None = None
+        self._is_whole = False
+        """Whether the head is all of the file."""
         self._is_pipe = False
         self._was_read = False
 
@@ -57,18 +56,12 @@ class Source(os.PathLike[str]):
 
     def head(self, size: int = HEAD) -> bytes:
         """The first bytes of the file, without a byte order mark. A later look sees no more than the first one."""
-        data = self._whole
-        if data is None:
-            data = self._opened(size).peek(size)
-            if len(data) < min(size, self._seen):
-                self._whole = data
+        if self._head is None:
+            self._head = self._opened(size).peek(size)
+            self._is_whole = len(self._head) < size
+            if self._is_whole or not self._is_pipe:
                 self.close()
-        return data[:size].removeprefix(BYTE_ORDER_MARK)
-
-    def let_go(self) -> None:
-        """Close a file that can be opened again: a process may have only so many open."""
-        if not self._is_pipe and self._stream is not None:
-            self.close()
+        return self._head[:size].removeprefix(BYTE_ORDER_MARK)
 
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
@@ -76,8 +69,8 @@ class Source(os.PathLike[str]):
         if self._was_read and self._is_pipe:
             raise InputError(f"{self.name}: a pipe can be read only once")
         self._was_read = True
-        if self._whole is not None:
-            yield io.BytesIO(self._whole)
+        if self._is_whole and self._head is not None:
+            yield io.BytesIO(self._head)
             return
         try:
             yield self._opened()
@@ -87,7 +80,7 @@ class Source(os.PathLike[str]):
     @contextmanager
     def opened_at_any_place(self) -> Iterator[IO[bytes]]:
         """The file itself or, of a pipe or compressed file, its bytes in memory, to be read in any order."""
-        if self._whole is None:
+        if not self._is_whole:
             self._opened()
         if self._stored is None:
             with self.opened() as stream:
@@ -114,7 +107,6 @@ class Source(os.PathLike[str]):
         file: Any = sys.stdin.buffer if self.name == "-" else open(self.name, "rb", buffering=0)  # noqa: SIM115
         if self.name != "-":
             self._files.enter_context(file)  # closed with the Source
-        self._seen = size
         self._is_pipe = self.name == "-" or not file.seekable()
         stream: io.BufferedReader = io.BufferedReader(_Bytes(self.name, file), size)
         start = stream.peek()
