@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -95,6 +97,8 @@ def interrupts_set(stop: threading.Event) -> Iterator[None]:
         yield
         return
     with ExitStack() as stack:
+        _stops.append(stop)
+        stack.callback(_stops.pop)
         for number in SIGNALS:
             handler: Any = signal.getsignal(number)
             told = next((told for own, told in _own if own is handler), None)
@@ -102,6 +106,19 @@ def interrupts_set(stop: threading.Event) -> Iterator[None]:
                 stack.callback(signal.signal, number, handler)
                 signal.signal(number, _requesting(stop, handler, told))
         yield
+
+
+def stop_requested() -> bool:
+    """Whether an interrupt has set the ``stop`` of a context: any thread that waits for something outside may ask."""
+    return any(stop.is_set() for stop in _stops)
+
+
+def end_with_all(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads a session, and all that it has started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)  # it leads its own session, so its id is that of the group
+    except (ProcessLookupError, PermissionError):
+        process.kill()
 
 
 def _requesting(stop: threading.Event, interrupt: Handler, told: Callable[[int], None]) -> Handler:
@@ -133,5 +150,7 @@ def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
+_stops: list[threading.Event] = []
+"""What interrupts set, from the outermost context to the innermost."""
 _own: list[tuple[Handler, Callable[[int], None]]] = [(signal.default_int_handler, lambda number: None)]
 """The handlers that may be replaced for a while, each with a function to tell: those of Ctrl-C and ``terminable``."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -188,6 +191,63 @@ def test_a_command_gets_parts_of_a_question_as_arguments(tmp_path: Path) -> None
     filled = ask._filled(["{source}-{reference}", "{sentence}", "{question", "{x}", "{output}"], {
         "source": "{output}", "references": [], "sentence": "q1", "output": "o", "question": "?"})  # fmt: skip
     assert filled == ["{output}-", "q1", "{question", "{x}", "o"]
+
+
+def test_only_a_line_break_ends_an_answer(tmp_path: Path) -> None:
+    text = 'import sys\nfor line in sys.stdin: print(\'{"answer": 2, "why": "a\\u2028b\\x85c"}\', end=\'\\r\\n\')'
+    command = f"'{sys.executable}' -X utf8 {program(tmp_path, text).split(maxsplit=1)[1]}"
+    assert ratings(Ask(command=command)) == [[2, 1]] * 4
+
+
+def running(name: str) -> list[str]:
+    """The numbers of processes that have a name among their arguments."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            found += [path.parent.name] if name.encode() in path.read_bytes() else []
+    return found
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="no /proc to look for processes in")
+
+
+@needs_proc
+def test_a_judge_that_leaves_a_process_behind_has_answered(tmp_path: Path) -> None:
+    behind = tmp_path / "behind.py"
+    behind.write_text("import time; time.sleep(60)")
+    text = f"import subprocess, sys\nsubprocess.Popen([sys.executable, {str(behind)!r}])\nprint(0.5)"
+    began = time.perf_counter()
+    assert ratings(Ask(command=f"{program(tmp_path, text)} {{output}}"))[0] == [0.5, 1]
+    assert time.perf_counter() - began < 30
+    assert not running(str(behind))
+
+
+@needs_proc
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("parts", ["", " {question}"])
+def test_an_interrupt_ends_judges_and_keeps_what_was_answered(tmp_path: Path, number: int, parts: str) -> None:
+    """One answers at once, the others, which no SIGTERM ends, when the run is over long since."""
+    judge = tmp_path / "slow_judge.py"
+    judge.write_text(
+        "import signal, sys, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "asked = sys.argv[1:] or list(sys.stdin)\n"
+        "time.sleep(0 if '\"q0\"' in asked[0] else 60)\nprint(1)\n"
+    )
+    lists, store = tmp_path / "lists.jsonl", tmp_path / "s.sqlite"
+    lists.write_text("".join(json.dumps(record) + "\n" for record in LISTS))
+    metric = f'ask:batch=1,command="{sys.executable} {judge}{parts}"'
+    command = [sys.executable, "-m", "hulltune", "tune", str(lists), "--metric", metric, "--store", str(store)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as run:
+        while len(running(str(judge))) < 3 and run.poll() is None:  # the run itself, and two judges
+            time.sleep(0.05)
+        time.sleep(0.5)
+        began = time.perf_counter()
+        run.send_signal(number)
+        told = run.communicate(timeout=30)[1]
+    assert time.perf_counter() - began < 5
+    assert (run.returncode, "interrupted; there was nothing to write yet" in told) == (128 + number, True)
+    assert not running(str(judge))
+    assert Store(store).count() == 1
 
 
 @pytest.mark.parametrize(

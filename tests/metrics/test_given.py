@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hulltune import tune
 from hulltune.errors import InputError
 from hulltune.metrics.given import Given, ScoreTable
 
@@ -101,3 +102,11 @@ def test_bad_options() -> None:
         Given(scores=table, weight="token")
     with pytest.raises(InputError, match="1 sentence, 1 output and 0 scores"):
         ScoreTable([0], ["a"], [])
+
+
+def test_scores_too_large_to_be_added_are_refused() -> None:
+    candidates = [{"text": "a", "features": {"f": 1.0, "q": 1e308}}, {"text": "b", "features": {"f": 2.0, "q": 1.0}}]
+    with pytest.raises(
+        InputError, match=r"'a' for sentence 0 are \[1e\+308, 1.0\]; expected finite numbers of at most"
+    ):
+        tune([{"candidates": candidates}] * 3, metric="mean:column=q")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from hulltune.errors import InputError
-from hulltune.interrupts import interrupts_set
+from hulltune.interrupts import end_with_all, interrupts_set
 
 try:
     import fcntl as _fcntl
@@ -50,7 +49,7 @@ class DecoderProcesses:
         with self._lock:
             self._stopped = True
             for process in self._at_work:
-                _kill(process)
+                end_with_all(process)
 
     def run(
         self,
@@ -71,7 +70,7 @@ class DecoderProcesses:
                 raise KeyboardInterrupt
             code = process.wait(timeout)
         except BaseException as error:
-            _kill(process)
+            end_with_all(process)
             process.wait()
             if isinstance(error, subprocess.TimeoutExpired):
                 message = f"the decoder was stopped after {timeout:g} s, its time limit"
@@ -93,14 +92,6 @@ class DecoderProcesses:
                 raise InputError(f"decoder: {arguments[0]!r} cannot be run ({error.strerror})") from None
             self._at_work.add(process)
         return process
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all that it has started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)  # it leads its own session, so its id is that of the group
-    except (ProcessLookupError, PermissionError):
-        process.kill()
 
 
 def hold(log: IO[bytes]) -> None:

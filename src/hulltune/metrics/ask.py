@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import math
 import pkgutil
 import re
 import shlex
 import subprocess
-import time
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from tempfile import TemporaryFile
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
 from hulltune.arrays import Int64s, as_number
 from hulltune.errors import InputError
+from hulltune.interrupts import end_with_all, stop_requested
 from hulltune.metrics.base import Known, PreparedMetric, References, Statistics
 from hulltune.metrics.checks import check_flags, check_number, checked_references, checked_sentences, signature
 from hulltune.metrics.given import MeanMetric
 from hulltune.metrics.questions import NotYet
 from hulltune.names import MOST_THREADS
-from hulltune.threads import Workers
+from hulltune.threads import PATIENCE, Workers
 from hulltune.wording import counted
 
 Judge = Callable[[list[dict[str, Any]]], Sequence[Any]]
@@ -33,6 +36,8 @@ _PLACE = re.compile(r"\{(question|output|source|reference|sentence)\}")
 """What stands for a part of a question in a command; {question} is all of it as JSON."""
 FIRST_WAIT = 1.0
 """Seconds before the second try; each further one waits twice as long."""
+LOOK = 0.1
+"""Seconds between two looks for an interrupt."""
 LONGEST_SHOWN = 200
 
 
@@ -135,19 +140,20 @@ class _PreparedAsk(PreparedMetric):
         if self._judge is None:
             raise NotYet
         questions = [self._asked(number, output) for number, output in zip(numbers, outputs, strict=True)]
-        answers, reasons = self._answers(self._judge, questions)
-        rows = np.array([(0.0 if answer is None else answer, 1.0) for answer in answers])
+        judging = _Judging(self._judge, self._metric.retries, questions, self._batch)
+        interrupt = judging.run(self._metric.parallel)
+        rows = np.array([(0.0 if answer is None else answer, 1.0) for answer in judging.answers])
         if np.all(rows == np.rint(rows)) and np.all(np.abs(rows) < 2**31):
             rows = rows.astype(np.int64)
-        unanswered = [place for place, answer in enumerate(answers) if answer is None]
-        failure = None
-        if reasons:
-            place, reason = next(iter(reasons.items()))
+        failure: str | KeyboardInterrupt | None = interrupt
+        if judging.reasons and interrupt is None:
+            place = min(judging.reasons)
             failure = (
-                f"ask: the judge failed for {len(reasons)} of {counted(len(outputs), 'output')}, after "
+                f"ask: the judge failed for {len(judging.reasons)} of {counted(len(outputs), 'output')}, after "
                 f"{counted(self._metric.retries + 1, 'try')} each; for {outputs[place][:60]!r} of sentence "
-                f"{self._ids[numbers[place]]}: {reason}"
+                f"{self._ids[numbers[place]]}: {judging.reasons[place]}"
             )
+        unanswered = [place for place, answer in enumerate(judging.answers) if answer is None]
         if unanswered:
             raise NotYet(unanswered, rows, failure=failure)
         return rows
@@ -161,35 +167,57 @@ class _PreparedAsk(PreparedMetric):
             "output": output,
         }
 
-    def _answers(self, judge: Judge, questions: list[dict[str, Any]]) -> tuple[list[float | None], dict[int, str]]:
-        """The answer to each question, None where there is none yet; and the reason for each that failed."""
-        starts = range(0, len(questions), self._batch)
-        batches = [questions[start : start + self._batch] for start in starts]
-        answers: list[float | None] = []
-        reasons: dict[int, str] = {}
-        asked = Workers(self._metric.parallel).map(partial(_tried, judge, retries=self._metric.retries), batches)
-        for batch, found in zip(batches, asked, strict=True):
-            if isinstance(found, str):
-                reasons.update(dict.fromkeys(range(len(answers), len(answers) + len(batch)), found))
-                found = [None] * len(batch)
-            answers += found
-        return answers, reasons
 
+class _Judging:
+    """Questions that a judge is asked in batches: the answers, None where there is none yet, and reasons for failures.
 
-def _tried(judge: Judge, batch: list[dict[str, Any]], *, retries: int) -> Sequence[float | None] | str:
-    """The answers to a batch, or the reason of the last failure."""
-    reason = ""
-    for number in range(retries + 1):
-        if number:
-            time.sleep(FIRST_WAIT * 2 ** (number - 1))
+    An interrupt ends it: what was answered by then is kept, and the processes of judges end with all they have started.
+    """
+
+    def __init__(self, judge: Judge, retries: int, questions: list[dict[str, Any]], batch: int) -> None:
+        self._judge, self._retries, self._questions, self._batch = judge, retries, questions, batch
+        self._stopped = threading.Event()
+        self.answers: list[float | None] = [None] * len(questions)
+        self.reasons: dict[int, str] = {}
+
+    def run(self, parallel: int) -> KeyboardInterrupt | None:
+        """Ask for all batches, so many at once; returns the interrupt that has ended it."""
+        # Other threads ask: an interrupt is raised in this one, which has nothing to lose.
+        work = Workers(parallel).begin(self._ask, range(0, len(self._questions), self._batch), parallel)
+        interrupt: KeyboardInterrupt | None = None
         try:
-            return _numbers(judge(batch), len(batch))
-        except InputError as error:  # what a try cannot change, such as a program that does not exist
-            raise error from None
-        except Exception as error:
-            kind = "" if isinstance(error, _BadAnswerError) else f"{type(error).__name__}: "
-            reason = f"{kind}{' '.join(str(error).split())[:LONGEST_SHOWN]}"
-    return reason
+            while not work.is_done(LOOK) and not stop_requested():
+                pass
+            if not stop_requested():
+                work.answers()  # raises an InputError
+                return None
+        except KeyboardInterrupt as error:
+            interrupt = error
+        self._stopped.set()
+        _end_judges()
+        work.is_done(PATIENCE)
+        return interrupt or KeyboardInterrupt()
+
+    def _ask(self, first: int) -> None:
+        """Ask for a batch until it is answered, or has failed too often."""
+        batch = self._questions[first : first + self._batch]
+        places = range(first, first + len(batch))
+        for tries in range(self._retries + 1):
+            if tries:
+                self._stopped.wait(FIRST_WAIT * 2 ** (tries - 1))
+            if self._stopped.is_set() or stop_requested():
+                return
+            try:
+                self.answers[first : first + len(batch)] = _numbers(self._judge(batch), len(batch))
+            except InputError as error:  # what a try cannot change, such as a program that does not exist
+                raise error from None
+            except Exception as error:
+                kind = "" if isinstance(error, _BadAnswerError) else f"{type(error).__name__}: "
+                self.reasons.update(dict.fromkeys(places, f"{kind}{' '.join(str(error).split())[:LONGEST_SHOWN]}"))
+            else:
+                for place in places:
+                    self.reasons.pop(place, None)
+                return
 
 
 class _BadAnswerError(Exception):
@@ -235,23 +263,69 @@ def _command_answers(words: list[str], timeout: float, questions: list[dict[str,
     asked = "".join(f"{json.dumps(question, ensure_ascii=False)}\n" for question in questions)
     if len(questions) == 1:
         words = _filled(words, questions[0])
-    try:
-        done = subprocess.run(
-            words, input=asked.encode("utf-8", "backslashreplace"), capture_output=True, timeout=timeout
-        )
-    except FileNotFoundError:
-        raise InputError(f"ask: no program {words[0]!r} for the command; give its path") from None
-    except OSError as error:
-        raise InputError(f"ask: {words[0]!r} cannot be run: {error.strerror} (is it executable?)") from None
-    except subprocess.TimeoutExpired:
-        raise _BadAnswerError(f"no answer within {timeout:g} s") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["it said nothing"]
-        raise _BadAnswerError(f"exit code {done.returncode}: {said[0][:LONGEST_SHOWN]}")
-    lines = [line for line in done.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
+    # Files, not pipes: a pipe has no end as long as something that the program has left behind holds it.
+    with TemporaryFile() as given, TemporaryFile() as answered, TemporaryFile() as told:
+        given.write(asked.encode("utf-8", "backslashreplace"))
+        given.seek(0)
+        code = _run(words, timeout, stdin=given, stdout=answered, stderr=told)
+        lines, complaints = _lines(answered), _lines(told)
+    if code:
+        said = complaints[-1].strip() if complaints else "it said nothing"
+        raise _BadAnswerError(f"exit code {code}: {said[:LONGEST_SHOWN]}")
     if not lines:
         raise _BadAnswerError("it printed nothing; expected a number")
     return [_parsed(line) for line in (lines[-1:] if len(questions) == 1 else lines)]
+
+
+def _run(words: list[str], timeout: float, **files: IO[bytes]) -> int:
+    """Run a program to its end, and then end all that it has started; returns its exit code."""
+    late = threading.Event()
+    with _starting:
+        if stop_requested():
+            raise _BadAnswerError("it was stopped")
+        try:
+            process = subprocess.Popen(words, start_new_session=True, **files)  # type: ignore[call-overload]  # files
+        except FileNotFoundError:
+            raise InputError(f"ask: no program {words[0]!r} for the command; give its path") from None
+        except OSError as error:
+            raise InputError(f"ask: {words[0]!r} cannot be run: {error.strerror} (is it executable?)") from None
+        _at_work.add(process)
+
+    def end_late() -> None:
+        late.set()
+        end_with_all(process)
+
+    timer = threading.Timer(min(timeout, threading.TIMEOUT_MAX), end_late)
+    timer.daemon = True
+    timer.start()
+    try:
+        code: int = process.wait()
+    finally:
+        timer.cancel()
+        end_with_all(process)
+        with _starting:
+            _at_work.discard(process)
+    if late.is_set():
+        raise _BadAnswerError(f"no answer within {timeout:g} s")
+    return code
+
+
+def _lines(file: IO[bytes]) -> list[str]:
+    """The lines of a program that say something. Only a line break ends one: texts in JSON may hold U+2028."""
+    file.seek(0)
+    return [line for line in file.read().decode("utf-8", "replace").split("\n") if line.strip()]
+
+
+def _end_judges() -> None:
+    """End all programs that are at work, in whatever thread, with all they have started."""
+    with _starting:
+        for process in _at_work:
+            end_with_all(process)
+
+
+_at_work: set[subprocess.Popen[bytes]] = set()
+_starting = threading.Lock()
+atexit.register(_end_judges)
 
 
 def _filled(words: list[str], question: dict[str, Any]) -> list[str]:

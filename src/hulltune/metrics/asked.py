@@ -19,6 +19,9 @@ from hulltune.wording import counted
 Answers = tuple[Statistics, Bools, list[Question]]
 """A row of statistics for each output, whether it is an answer, and the questions about the others."""
 
+LARGEST = 1e290
+"""The largest number among statistics: the sums of any corpus are finite."""
+
 
 class AskedMetric:
     """A metric bound to references. The parts of a combination are stored each for itself, so others may share them."""
@@ -75,8 +78,7 @@ class _Part:
         """The answers to a batch: those that the store has, and new ones."""
         if self._store is None:
             statistics, answered, failure = self._asked(candidates, sentences, outputs)
-            if failure is not None:
-                raise InputError(failure)
+            _end_if(failure)
             return statistics, answered, self._questions(sentences, outputs, answered)
         columns, ids = self._metric.columns, self._ids(sentences, outputs)
         known, stored = self._store.get(ids, len(columns))
@@ -85,9 +87,8 @@ class _Part:
         new = np.setdiff1d(np.arange(len(outputs)), known)
         fresh, is_answer, failure = self._asked(candidates[new], sentences[new], [outputs[k] for k in new.tolist()])
         self._store.put(self._name, columns, [ids[k] for k in new[is_answer].tolist()], fresh[is_answer])
-        if failure is not None:
-            kept = counted(int(is_answer.sum()), "other answer")
-            raise InputError(f"{failure}; {kept} of this batch and all before are in {self._store.path}")
+        kept = counted(int(is_answer.sum()), "other answer")
+        _end_if(failure, f"; {kept} of this batch and all before are in {self._store.path}")
         statistics = np.empty((len(outputs), len(columns)), dtype=np.result_type(stored, fresh))
         statistics[known], statistics[new] = stored, fresh
         answered = np.ones(len(outputs), dtype=np.bool_)
@@ -98,11 +99,11 @@ class _Part:
 
     def _asked(
         self, candidates: Int64s, sentences: Int64s, outputs: Sequence[str]
-    ) -> tuple[Statistics, Bools, str | None]:
+    ) -> tuple[Statistics, Bools, str | KeyboardInterrupt | None]:
         """The metric's rows, whether each is an answer, and what has failed."""
         answered = np.ones(len(outputs), dtype=np.bool_)
         rows: Statistics | None
-        failure: str | None = None
+        failure: str | KeyboardInterrupt | None = None
         try:
             rows = self._prepared.statistics_of(candidates, sentences, outputs)
         except NotYet as answer:
@@ -161,10 +162,18 @@ class _Part:
             raise InputError(f"{name}: its statistics are {statistics.dtype} of shape {statistics.shape}; {expected}")
         statistics = statistics.astype(np.float64 if statistics.dtype.kind == "f" else np.int64)
         statistics[~answered] = 0
-        if statistics.dtype.kind == "f" and not np.isfinite(statistics).all():
-            k = int(np.argmin(np.isfinite(statistics).all(axis=1)))
+        if statistics.dtype.kind == "f" and not np.all(np.abs(statistics) <= LARGEST):  # NaN is not
+            k = int(np.argmin(np.all(np.abs(statistics) <= LARGEST, axis=1)))
             raise InputError(
                 f"{name}: the statistics of {outputs[k][:80]!r} for sentence {sentences[k]} are "
-                f"{statistics[k].tolist()}; expected finite numbers"
+                f"{statistics[k].tolist()}; expected finite numbers of at most {LARGEST:.0e}, whose sums are finite"
             )
         return statistics
+
+
+def _end_if(failure: str | KeyboardInterrupt | None, kept: str = "") -> None:
+    """Raise what a metric has failed of, if it has."""
+    if isinstance(failure, KeyboardInterrupt):
+        raise failure
+    if failure is not None:
+        raise InputError(failure + kept)

@@ -63,7 +63,7 @@ class NotYet(Exception):  # noqa: N818  # an answer, not an error
 
     ``unanswered`` are their positions in the batch (all by default). ``statistics`` has a row for each output of
     the batch, so that those with an answer are not asked for again; rows at ``unanswered`` are ignored. With a
-    ``failure``, the run ends with this message once these answers are stored.
+    ``failure``, the run ends with this message, or this interrupt, once these answers are stored.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class NotYet(Exception):  # noqa: N818  # an answer, not an error
         unanswered: Sequence[int] | None = None,
         statistics: Statistics | None = None,
         *,
-        failure: str | None = None,
+        failure: str | KeyboardInterrupt | None = None,
     ) -> None:
-        super().__init__(failure or "some outputs have no answer yet")
+        super().__init__(str(failure or "some outputs have no answer yet"))
         if unanswered is not None and statistics is None:
             raise InputError("NotYet for a part of a batch needs the statistics of the rest; got None")
         self.unanswered = unanswered

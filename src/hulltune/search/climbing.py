@@ -238,6 +238,8 @@ class Climbing(Strategy):
                 race.run(heat)
                 if race.stop.is_set() or race.ended() is not None:
                     break
+        if not race.paths.get(0):
+            raise KeyboardInterrupt
         best_position = race.best()
         start_position = race.paths[0][0]
         return Found(
@@ -371,6 +373,8 @@ class _Race:
     def _do(self, task: Callable[[], None]) -> None:
         try:
             task()
+        except KeyboardInterrupt:  # a metric that asks others has been interrupted: what was climbed is the result
+            self.stop.set()
         except BaseException:  # the climbs beside it need not go on
             self.stop.set()
             raise

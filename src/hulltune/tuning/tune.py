@@ -296,7 +296,7 @@ class _Tuned:
         yield "without", without
         yield "sensitivity", ranges
         yield "others", {other.metric.signature: self._scores(other) for other in task.others}
-        if task.heldout is not None:
+        if task.heldout is not None and not (self.interrupted and problem.metric.waits):
             yield "heldout", held_out(task.heldout, found, setting.compared, seed)
         if self.interrupted:
             return
