@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "hulltune"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 ORDER = (
-    "_version", "errors", "arrays", "names", "interrupts", "memory", "pipes", "threads",
+    "_version", "errors", "arrays", "names", "interrupts", "memory", "threads",
     "wording", "options", "geometry", "semirings", "kernels", "data", "formats", "inference", "lines", "metrics",
     "simulate", "surface", "search", "certified", "tuning", "loop", "report", "cli",
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -19,9 +20,9 @@ from hypothesis import strategies as st
 from hulltune import Dataset, Forest, InputError, Vocabulary, read
 from hulltune.formats import forest_reading
 from hulltune.formats.forest_files import ForestOptions, NamedForest
+from hulltune.formats.forest_reading import send, start
 from hulltune.formats.slf import write_slf
 from hulltune.formats.streams import Source
-from hulltune.pipes import receive, send, start
 
 
 def write_folder(folder: Path, count: int, *, seed: int = 0) -> Path:
@@ -40,8 +41,8 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     """Processes are started however little there is to read; those that were are returned."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def seen(command: tuple[str, ...], *, quiet: bool) -> subprocess.Popen[bytes]:
-        started.append(start(command, quiet=quiet))
+    def seen() -> subprocess.Popen[bytes]:
+        started.append(start())
         return started[-1]
 
     monkeypatch.setattr(forest_reading, "PER_PROCESS", 1)
@@ -122,7 +123,7 @@ def test_a_killed_process_is_no_loss(
 
 
 def test_no_room_for_processes_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(command: object, *, quiet: bool) -> None:
+    def refuse() -> None:
         raise BlockingIOError("no more processes")
 
     monkeypatch.setattr(forest_reading, "PER_PROCESS", 1)
@@ -196,19 +197,17 @@ def test_a_process_finds_this_package_wherever_it_starts(tmp_path: Path, monkeyp
     for name in ("hulltune.py", "numpy.py", "queue.py"):
         (tmp_path / name).write_text("raise SystemExit('the wrong one')")
     monkeypatch.chdir(tmp_path)
-    helper = start(forest_reading.COMMAND, quiet=True)
+    helper = start()
     assert helper.stdin is not None
     assert helper.stdout is not None
     send(helper.stdin, ([("no such file", "slf")], ForestOptions()))
-    assert receive(helper.stdout)[0] is None
+    assert pickle.load(helper.stdout) is None
     helper.stdin.close()
     assert helper.wait(10) == 0
     helper.stdout.close()
 
 
 def test_a_vocabulary_is_the_same_after_pickling() -> None:
-    import pickle
-
     vocabulary = Vocabulary(["a", "b"])
     assert vocabulary.ids(["b", "c"]) == [1, 2]
     copy = pickle.loads(pickle.dumps(vocabulary))

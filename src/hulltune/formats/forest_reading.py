@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import queue
 import signal
 import stat
@@ -17,7 +18,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,7 +29,6 @@ from hulltune.formats.forest_files import ForestOptions, NamedForest
 from hulltune.formats.packed import open_packed
 from hulltune.formats.registry import reader
 from hulltune.formats.streams import Source
-from hulltune.pipes import own_pipes, pipe, receive, send, start
 from hulltune.threads import Workers
 
 PER_PROCESS = 50 << 20
@@ -44,6 +44,9 @@ COMMAND = (
     f"import sys; sys.path[:] = filter(None, sys.path); from {__name__} import main; main()",
 )
 """The command of a process that reads. Python 3.10 looks for modules where it starts, whatever the environment says."""
+
+PIPE = 1 << 20
+"""Bytes that a pipe holds: the most that Linux grants to anybody. Of its usual 64 kB each is a switch of processes."""
 
 FileAndFormat: TypeAlias = tuple[Source, str]
 
@@ -161,7 +164,7 @@ class _Helpers:
             return
         with contextlib.suppress(OSError):  # no room for so many
             for _ in range(count):
-                self._all.append(start(COMMAND, quiet=True))
+                self._all.append(start())
                 self._free.put(self._all[-1])
 
     def read(self, files: Sequence[FileAndFormat], options: ForestOptions) -> _Batch | None:
@@ -171,10 +174,9 @@ class _Helpers:
         except queue.Empty:
             return None
         try:
-            send(pipe(helper.stdin), ([(source.name, form) for source, form in files], options))
-            batch: _Batch | None
-            batch, _ = receive(pipe(helper.stdout))
-        except (EOFError, OSError):  # it is gone, and is not asked again
+            send(helper.stdin, ([(source.name, form) for source, form in files], options))
+            batch: _Batch | None = pickle.load(_there(helper.stdout))
+        except (EOFError, OSError, pickle.UnpicklingError):  # it is gone, and is not asked again
             return None
         self._free.put(helper)
         return batch
@@ -187,16 +189,53 @@ class _Helpers:
             helper.wait()
             for stream in (helper.stdin, helper.stdout):
                 with contextlib.suppress(OSError):
-                    pipe(stream).close()
+                    _there(stream).close()
+
+
+def start() -> subprocess.Popen[bytes]:
+    """Start a process that reads. OSError if there is no room.
+
+    It finds the same packages as this one and no others (a file in the folder of the user may be called like one), no
+    key of the terminal interrupts it, and nobody sees what it prints.
+    """
+    places = os.pathsep.join(place or os.getcwd() for place in sys.path)
+    process = subprocess.Popen(
+        COMMAND,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": places, "PYTHONSAFEPATH": "1"},
+        start_new_session=True,
+    )
+    with contextlib.suppress(ImportError, AttributeError, OSError):  # slower, that is all
+        import fcntl
+
+        for stream in (process.stdin, process.stdout):
+            fcntl.fcntl(_there(stream), fcntl.F_SETPIPE_SZ, PIPE)
+    return process
+
+
+def send(stream: IO[bytes] | None, message: Any) -> None:
+    """Write a message; OSError if the other end is gone."""
+    pickle.dump(message, _there(stream), protocol=5)
+    _there(stream).flush()
+
+
+def _there(stream: IO[bytes] | None) -> IO[bytes]:
+    """The pipe of a process that was started with it."""
+    assert stream is not None
+    return stream
 
 
 def main() -> None:
     """Read batches for another process until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    incoming, outgoing = own_pipes()
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what libraries print is no answer
     with contextlib.suppress(EOFError, OSError):  # the asker is gone
         while True:
-            (files, options), _ = receive(incoming)
+            files, options = pickle.load(incoming)
             send(outgoing, _answer([(Source(name), form) for name, form in files], options))
 
 
