@@ -8,6 +8,7 @@ Every path begins with the filler "uh".
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -58,3 +59,7 @@ def main(kind: str, weights_file: str, folder: str) -> None:
     write = {"slf": slf, "openfst": openfst}[kind]
     for number, record in enumerate(shown({"b": first, "c": second}, 8)):
         Path(folder, f"{number}.{kind}").write_text(write(record["candidates"]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,7 @@ from hulltune.loop import CommandDecoder, DecoderError, WeightsFormat
 from hulltune.loop import command as command_room
 from hulltune.loop.weights_template import fill_template
 from tests.loop.decoders import START, references
-
-PYTHON = shlex.quote(sys.executable)
+from tests.loop.runs import DECODER, PROGRAM, PYTHON, loop_line
 
 
 def python(code: str) -> str:
@@ -235,20 +233,9 @@ def test_the_usual_formats(tmp_path: Path, name: str) -> None:
 # The command line
 
 
-def arguments(tmp_path: Path, code: str = "") -> list[str]:
-    (tmp_path / "refs").write_text("\n".join(references()) + "\n")
-    (tmp_path / "in").write_text("\n" * 12)
-    (tmp_path / "start.txt").write_text("a 1\nb 0\nc 0\n")
+def arguments(tmp_path: Path, decoder: str = DECODER) -> list[str]:
     (tmp_path / "weights.tpl").write_text('{{"weights": {{"a": {a}, "b": {b}, "c": {c}}}}}')
-    root = str(Path(__file__).parents[2])
-    program = (
-        f"import sys; sys.path.insert(0, {root!r}); from tests.loop.decoders import main; {code}main(*sys.argv[1:])"
-    )
-    return [
-        "loop", "--decoder", python(program), "--input", str(tmp_path / "in"), "--ref", str(tmp_path / "refs"),
-        "--weights", str(tmp_path / "start.txt"), "--metric", "wer", "--iterations", "2", "--restarts", "2",
-        "--run", str(tmp_path / "run"), "--weights-template", str(tmp_path / "weights.tpl"),
-    ]  # fmt: skip
+    return loop_line(tmp_path, decoder, "--weights-template", str(tmp_path / "weights.tpl"))
 
 
 def test_the_command_tells_its_iterations_and_writes_what_it_found(
@@ -272,7 +259,7 @@ def test_the_command_tells_its_iterations_and_writes_what_it_found(
 
 
 def test_the_command_ends_with_the_decoders_last_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments(tmp_path, "print('out of memory'); sys.exit(4); ")) == 1
+    assert main(arguments(tmp_path, python("print('out of memory'); exit(4)"))) == 1
     said = capsys.readouterr().err
     assert "hulltune: the decoder failed with exit code 4\n  | out of memory\n" in said
     assert "the same command goes on from there" in said
@@ -287,13 +274,17 @@ def test_the_command_ends_with_the_decoders_last_words(tmp_path: Path, capsys: p
         (["--jobs", "0"], "--jobs"),
         (["--input", "none"], "no such file"),
         (
-            ["--input", "{room}/start.txt"],
-            "start.txt has 3 lines, but --ref has 12; expected a reference line for each",
+            ["--input", "{room}/three"],
+            "three has 3 lines, but --ref has 12; expected a reference line for each",
         ),
-        (["--heldout", "{room}/in", "--heldout-ref", "{room}/start.txt"], "in has 12 lines, but --heldout-ref has 3"),
+        (
+            ["--heldout", "{room}/in.txt", "--heldout-ref", "{room}/three"],
+            "12 lines, but --heldout-ref has 3",
+        ),
     ],
 )
 def test_bad_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], change: list[str], message: str) -> None:
+    (tmp_path / "three").write_text("a\n" * 3)
     assert main([*arguments(tmp_path), *(word.format(room=tmp_path) for word in change)]) == 2
     assert message in capsys.readouterr().err
 
@@ -334,11 +325,10 @@ for number, record in enumerate(shown(weights)):
 
 
 def test_sentences_without_a_forest_are_counted_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = arguments(tmp_path)
     program = tmp_path / "decoder.py"
-    program.write_text(f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}){FORESTS_BY_NAME}")
-    given[given.index("--decoder") + 1] = f"{PYTHON} {program} {{weights}} {{output}}/"
-    held = ["--heldout", str(tmp_path / "in"), "--heldout-ref", str(tmp_path / "refs")]
+    program.write_text(FORESTS_BY_NAME)
+    given = arguments(tmp_path, f"{PROGRAM} {program} {{weights}} {{output}}/")
+    held = ["--heldout", str(tmp_path / "in.txt"), "--heldout-ref", str(tmp_path / "refs")]
     assert main(given) == 1
     assert "9 sentences, but 12 reference lines" in capsys.readouterr().err
     given += ["--ids", "name", *held]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import signal
 import subprocess
@@ -12,6 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +26,22 @@ from hulltune.errors import Note
 from hulltune.formats.read import read, read_parts
 from hulltune.loop import LoopProgress, LoopResult
 from hulltune.loop.decoding import checked_part
-from hulltune.loop.folder import RunFolder
 from hulltune.loop.jobs import Cut, InputPiece, decode_pieces
 from tests.loop import lattice_decoders, piece_decoders
 from tests.loop.decoders import SENTENCES, START, references, shown
 from tests.loop.piece_decoders import INPUT
-from tests.loop.test_command import PYTHON
+from tests.loop.runs import (
+    PROGRAM,
+    PYTHON,
+    is_running,
+    kill_at,
+    loop_line,
+    told_places,
+    wait_for_the_decoder,
+    wait_until,
+)
 from tests.loop.test_loop import without_times
-from tests.loop.test_resume import Killed, is_running, wait_for_the_decoder
 
-ROOT = Path(__file__).parents[2]
 OPTIONS: dict[str, Any] = {
     "start": START, "metric": "wer", "search": Climb(restarts=1, directions=4), "iterations": 2, "threads": 1,
 }  # fmt: skip
@@ -45,9 +51,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::hulltune.errors.Note")
 
 
 @pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def room(tmp_path: Path) -> Path:
     """A folder with the input, and with notes for the decoder."""
-    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'src'}")
     (tmp_path / "notes").mkdir()
     (tmp_path / "in.txt").write_text(INPUT)
     return tmp_path
@@ -56,7 +61,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def command(room: Path, style: str = "moses", **options: Any) -> CommandDecoder:
     output = "{output}/" if style == "a folder of forests" else "{output}"
     arguments = f"{shlex.quote(style)} {{weights}} {{input}} {output} {room / 'notes'} {{iteration}} {{job}}"
-    return CommandDecoder(f"{PYTHON} -m tests.loop.piece_decoders {arguments}", input=room / "in.txt", **options)
+    return CommandDecoder(f"{PROGRAM} -m tests.loop.piece_decoders {arguments}", input=room / "in.txt", **options)
 
 
 def loop(decoder: Any, folder: Path | None, jobs: int | Jobs, **options: Any) -> LoopResult:
@@ -322,7 +327,7 @@ def test_outputs_that_belong_to_other_sentences_are_refused(room: Path, style: s
         "else: p.write(style, {'b': 1}, numbers, output)\n"
     )
     (room / "decoder.py").write_text(program)
-    decoder = CommandDecoder(f"{PYTHON} {room}/decoder.py {{input}} {{output}} {{weights}}", input=room / "in.txt")
+    decoder = CommandDecoder(f"{PROGRAM} {room}/decoder.py {{input}} {{output}} {{weights}}", input=room / "in.txt")
     with pytest.raises(DecoderError, match=message):
         loop(decoder, room / "run", 4)
 
@@ -427,28 +432,17 @@ def test_killed_at_every_place_it_ends_as_if_nothing_had_happened(
         calls.append(inputs[0])
         return piece_decoders.decode(weights, inputs)
 
-    def run(folder: Path, reached: Any, jobs: int | Jobs) -> LoopResult:
-        monkeypatch.setattr(RunFolder, "reached", staticmethod(reached))
+    def run(folder: Path, jobs: Jobs) -> LoopResult:
         return without_times(loop(decode, folder, jobs, inputs=range(SENTENCES), iterations=1))
 
-    told: list[str] = []
-    expected = run(tmp_path / "whole", told.append, Jobs(1, pieces=3))
+    told, expected = told_places(monkeypatch, lambda: run(tmp_path / "whole", Jobs(1, pieces=3)))
     needed = len(calls)
     places = [place for place in range(len(told)) if "piece" in told[place] or "decoding" in told[place]]
     assert len(places) >= 14
     for stop in places:
-        passed: list[str] = []
-
-        def kill(place: str, stop: int = stop, passed: list[str] = passed) -> None:
-            passed.append(place)
-            if len(passed) == stop + 1:
-                raise Killed(place)
-
         calls.clear()
-        with pytest.raises(Killed):
-            run(tmp_path / str(stop), kill, Jobs(1, pieces=3))
-        found = run(tmp_path / str(stop), lambda place: None, Jobs(2, pieces=5))  # the cut stays what it was
-        assert found == expected, told[stop]
+        kill_at(monkeypatch, stop, partial(run, tmp_path / str(stop), Jobs(1, pieces=3)))
+        assert run(tmp_path / str(stop), Jobs(2, pieces=5)) == expected, told[stop]  # the cut stays what it was
         first_half = stop < told.index("after naming iter-001")
         lost = told[stop].startswith("after decoding piece")
         # Iterations that began after the kill are cut into five; the piece that had no name yet is decoded again.
@@ -457,31 +451,14 @@ def test_killed_at_every_place_it_ends_as_if_nothing_had_happened(
         assert len(calls) == needed + 2 * (2 - cut_in_three) + lost, told[stop]
 
 
-def arguments(room: Path, *more: str) -> list[str]:
-    (room / "refs").write_text("\n".join(references()) + "\n")
-    (room / "start.json").write_text(json.dumps({"weights": START}))
-    return [
-        "loop", "--decoder", command(room).command, "--input", str(room / "in.txt"), "--ref", str(room / "refs"),
-        "--weights", str(room / "start.json"), "--metric", "wer", "--restarts", "1", "--directions", "4",
-        "--search", "random", "--iterations", "2", "--run", str(room / "run"), "--json", *more,
-    ]  # fmt: skip
-
-
-def wait_until(condition: Any) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_a_process_that_is_killed_goes_on_with_the_pieces_that_are_done(
     room: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*arguments(room), "--run", str(room / "whole"), "--quiet"]) == 0
+    assert main([*loop_line(room, command(room).command, "--json", "--quiet"), "--run", str(room / "whole")]) == 0
     expected = json.loads(capsys.readouterr().out)
     (room / "notes" / "called").unlink()
     (room / "notes" / "wait-6").touch()
-    given = [*arguments(room), "--jobs", "2", "--pieces", "4", "--quiet"]
+    given = loop_line(room, command(room).command, "--json", "--jobs", "2", "--pieces", "4", "--quiet")
     process = subprocess.Popen([sys.executable, "-m", "hulltune", *given], stdout=subprocess.DEVNULL)
     home = room / "run" / "iter-001.unfinished"
     wait_until(lambda: sum((home / f"piece-000{n}").exists() for n in (1, 2, 4)) == 3)
@@ -504,7 +481,7 @@ def test_a_process_that_is_killed_goes_on_with_the_pieces_that_are_done(
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"])
 def test_an_interrupt_ends_all_decoders_and_prints_the_best_so_far(room: Path, number: int, code: int) -> None:
-    given = [*arguments(room), "--jobs", "3"]
+    given = loop_line(room, command(room).command, "--json", "--jobs", "3")
     for first in (0, 4, 8):
         (room / "notes" / f"wait-{first}-2").touch()
     process = subprocess.Popen(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from hulltune import Climb, CommandDecoder, Reading, read, tune_loop
 from hulltune.cli import main
 from tests.loop import lattice_decoders
 from tests.loop.decoders import references
-from tests.loop.test_command import PYTHON
+from tests.loop.runs import PROGRAM, loop_line
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "slf": {"negate": ["acoustic", "language"], "drop": ["uh"]},
@@ -23,12 +22,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def command(kind: str) -> str:
-    root = Path(__file__).parents[2]
-    program = (
-        f"import sys; sys.path.insert(0, {str(root)!r}); "
-        "from tests.loop.lattice_decoders import main; main(*sys.argv[1:])"
-    )
-    return f"{PYTHON} -c {shlex.quote(program)} {kind} {{weights}} {{output}}/"
+    return f"{PROGRAM} -m tests.loop.lattice_decoders {kind} {{weights}} {{output}}/"
 
 
 def start(kind: str) -> dict[str, float]:
@@ -48,10 +42,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def arguments(kind: str, *more: str) -> list[str]:
-    return [
-        "loop", "--decoder", command(kind), "--input", "in", "--ref", "refs", "--weights", f"{kind}.json",
-        "--metric", "wer", "--iterations", "2", "--restarts", "2", "--run", "run", "--json", "--quiet", *more,
-    ]  # fmt: skip
+    return loop_line(Path(), command(kind), "--weights", f"{kind}.json", "--json", "--quiet", *more)
 
 
 @pytest.mark.parametrize("kind", OPTIONS)

@@ -17,7 +17,7 @@ from hulltune.loop import CommandDecoder, DecoderError, LoopResult
 from hulltune.loop.folder import RunFolder
 from hulltune.loop.hypotheses import Hypotheses
 from tests.loop.decoders import START, moses_text, references
-from tests.loop.test_command import PYTHON
+from tests.loop.runs import PYTHON
 from tests.loop.test_loop import without_times
 
 OPTIONS: dict[str, Any] = {

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +13,8 @@ import pytest
 
 from hulltune import Climb, Constraints, InputError, tune_loop
 from hulltune.loop import LoopResult
-from hulltune.loop.folder import RunFolder
-from hulltune.loop.processes import is_at_work
 from tests.loop.decoders import START, references, shown
+from tests.loop.runs import PYTHON, is_running, kill_at, loop_line, told_places, wait_until
 from tests.loop.test_loop import without_times
 
 OPTIONS: dict[str, Any] = {
@@ -27,10 +24,6 @@ OPTIONS: dict[str, Any] = {
     "threads": 1,
     "iterations": 3,
 }
-
-
-class Killed(BaseException):
-    """Ends a loop as abruptly as can be done within a process."""
 
 
 def loop(folder: Path | None, decoded: list[int], **options: Any) -> LoopResult:
@@ -46,30 +39,17 @@ def loop(folder: Path | None, decoded: list[int], **options: Any) -> LoopResult:
 def test_killed_at_every_place_it_ends_as_if_nothing_had_happened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(RunFolder, "reached", staticmethod(told.append))
     decoded: list[int] = []
-    expected = without_times(loop(tmp_path / "whole", decoded))
-    stops = tuple(told)
-    assert len(stops) > 20
+    places, found = told_places(monkeypatch, lambda: loop(tmp_path / "whole", decoded))
+    expected = without_times(found)
+    assert len(places) > 20
     assert without_times(loop(None, [])) == expected
-    for stop in range(len(stops)):
-        passed: list[str] = []
-
-        def kill(place: str, stop: int = stop, passed: list[str] = passed) -> None:
-            passed.append(place)
-            if len(passed) == stop + 1:
-                raise Killed(place)
-
-        folder = tmp_path / f"killed-{stop}"
-        again: list[int] = []
-        monkeypatch.setattr(RunFolder, "reached", staticmethod(kill))
-        with pytest.raises(Killed):
-            loop(folder, again)
-        monkeypatch.setattr(RunFolder, "reached", staticmethod(lambda place: None))
-        assert without_times(loop(folder, again)) == expected, stops[stop]
-        lost = 1 if stops[stop].startswith("after decoding") else 0  # decoded, but its folder had no name yet
-        assert len(again) == len(decoded) + lost, stops[stop]
+    for number, place in enumerate(places):
+        folder, again = tmp_path / f"killed-{number}", list[int]()
+        kill_at(monkeypatch, number, partial(loop, folder, again))
+        assert without_times(loop(folder, again)) == expected, place
+        lost = 1 if place.startswith("after decoding") else 0  # decoded, but its folder had no name yet
+        assert len(again) == len(decoded) + lost, place
 
 
 def test_a_draft_of_the_first_state_does_no_harm(tmp_path: Path) -> None:
@@ -133,29 +113,6 @@ def test_two_loops_do_not_share_a_folder(tmp_path: Path) -> None:
     tune_loop(decoder, references(), folder=tmp_path / "run", **{**OPTIONS, "iterations": 1})
 
 
-def command(tmp_path: Path, wait: float = 0.0) -> list[str]:
-    (tmp_path / "refs").write_text("\n".join(references()) + "\n")
-    (tmp_path / "input").write_text("\n" * 12)
-    (tmp_path / "start.json").write_text(json.dumps({"weights": START}))
-    root = Path(__file__).parents[2]
-    slowly = f"import time; time.sleep({wait});" if wait else ""
-    load = f"import sys; sys.path.insert(0, {str(root)!r}); from tests.loop.decoders import main"
-    code = f"{load}; {slowly} main(*sys.argv[1:])"
-    decoder = f"{sys.executable} -c {json.dumps(code)} {{weights}} {{output}}"
-    return [
-        sys.executable, "-m", "hulltune", "loop", "--decoder", decoder, "--input", str(tmp_path / "input"),
-        "--ref", str(tmp_path / "refs"), "--weights", str(tmp_path / "start.json"), "--metric", "wer",
-        "--restarts", "2", "--iterations", "2", "--quiet",
-    ]  # fmt: skip
-
-
-def wait_for_the_decoder(folder: Path) -> None:
-    """Wait until no decoder is at work in the folder of a run."""
-    deadline = time.monotonic() + 60
-    while any(is_at_work(each) for each in folder.glob("*.unfinished")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["INT", "TERM", "HUP"]
 )
@@ -174,16 +131,14 @@ def test_an_interrupt_ends_with_the_best_so_far_and_the_decoder_with_it(tmp_path
         "    time.sleep(60)\n"
         "main(*sys.argv[1:3])\n"
     )
-    arguments = command(tmp_path)
-    arguments[arguments.index("--decoder") + 1] = f"{sys.executable} {program} {{weights}} {{output}} {{iteration}}"
+    decoder = f"{PYTHON} {program} {{weights}} {{output}} {{iteration}}"
     out = tmp_path / "best.json"
     process = subprocess.Popen(
-        [*arguments, "--run", str(tmp_path / "run"), "--out", str(out)], stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-m", "hulltune", *loop_line(tmp_path, decoder, "--out", str(out), "--quiet")],
+        stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # a test run in the background ignores it
     )  # fmt: skip
-    deadline = time.monotonic() + 300
-    while len(list((tmp_path / "pid").iterdir())) < 2 and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.1)
+    wait_until(lambda: len(list((tmp_path / "pid").iterdir())) == 2)
     process.send_signal(number)
     _, said = process.communicate(timeout=300)
     assert process.returncode == code, said
@@ -194,18 +149,3 @@ def test_an_interrupt_ends_with_the_best_so_far_and_the_decoder_with_it(tmp_path
     assert result.weights == START
     for name in (tmp_path / "pid").iterdir():
         assert not is_running(int(name.name))
-
-
-def is_running(process: int) -> bool:
-    """Whether a process runs: not one that has ended, and that nobody has waited for."""
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return False
-        status = Path(f"/proc/{process}/stat")
-        if status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z":
-            return False
-        time.sleep(0.05)
-    return True
