@@ -150,37 +150,32 @@ def envelope_share(
     random = random_directions(RANDOM_DIRECTIONS, units, np.random.default_rng(seed))
     directions = np.array([*some_axes(units), *random])
     directions = directions[np.any(directions != 0.0, axis=1)]
-    segments, survivors, angle, surviving_angle = 0, 0, 0.0, 0.0
     size = float(np.linalg.norm(weights * units)) or 1.0
+    # Of all segments, and of those whose winners survive: how many, and the sum of their angles.
+    every, left = np.zeros(2), np.zeros(2)
     for start in range(0, len(directions), AT_ONCE):
         some = directions[start : start + AT_ONCE]
         found = envelopes(corpus, weights, some, threads=threads, scorer=scorer)
-        for number, direction in enumerate(some):
-            offsets = found.offsets[number]
-            first, last = int(offsets[0]), int(offsets[-1])
-            sentences = np.repeat(np.arange(len(corpus)), np.diff(offsets))
-            survives = _survives(
-                corpus, kept, sentences, found.derivation_offsets[first : last + 1], found.derivation_edges
-            )
-            # Seen from 0, the point η of the line lies at the angle arctan(η · |direction| / |weights|).
-            angles = np.arctan(found.lefts[first:last] * (np.linalg.norm(direction * units) / size))
-            ends = np.append(angles[1:], math.pi / 2)
-            ends[offsets[1:][np.diff(offsets) > 0] - 1 - first] = math.pi / 2
-            segments += last - first
-            survivors += int(survives.sum())
-            angle += float((ends - angles).sum())
-            surviving_angle += float((ends - angles)[survives].sum())
-    if not segments:  # no feature differs, or there is no derivation: nothing could be lost
-        return EnvelopeShare(1.0, 1.0, len(directions))
-    return EnvelopeShare(survivors / segments, surviving_angle / angle, len(directions))
+        counts = np.diff(found.offsets, axis=1).ravel()
+        sentences = np.repeat(np.tile(np.arange(len(corpus)), len(some)), counts)
+        survives = _survives(corpus, kept, sentences, found.derivation_offsets, found.derivation_edges)
+        # Seen from 0, the point η of the line lies at the angle arctan(η · |direction| / |weights|).
+        lengths = np.repeat(np.linalg.norm(some * units, axis=1) / size, np.diff(found.offsets[:, [0, -1]]).ravel())
+        angles = np.arctan(found.lefts * lengths)
+        ends = np.append(angles[1:], math.pi / 2)
+        ends[np.cumsum(counts)[counts > 0] - 1] = math.pi / 2
+        every += len(angles), (ends - angles).sum()
+        left += survives.sum(), (ends - angles)[survives].sum()
+    # Where no feature differs, or there is no derivation, nothing could be lost.
+    segments, angle = (left / every).tolist() if every[0] else (1.0, 1.0)
+    return EnvelopeShare(segments, angle, len(directions))
 
 
 def _survives(corpus: Corpus, kept: Bools, sentences: Int64s, offsets: Int64s, edges: Int32s) -> Bools:
     """Whether all edges of each derivation are kept."""
     starts = np.repeat(corpus.sentence_edges[sentences], np.diff(offsets))
-    lost = np.concatenate([[0], np.cumsum(~kept[edges[offsets[0] : offsets[-1]] + starts])])
-    places = offsets - offsets[0]
-    return np.asarray(lost[places[1:]] == lost[places[:-1]])
+    lost = np.concatenate([[0], np.cumsum(~kept[edges + starts])])
+    return np.asarray(lost[offsets[1:]] == lost[offsets[:-1]])
 
 
 def _max_marginals(corpus: Corpus, weights: Floats, scorer: EdgeScorer) -> tuple[Floats, Floats, Int64s]:
