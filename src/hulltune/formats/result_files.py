@@ -8,55 +8,70 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from hulltune.errors import InputError
 from hulltune.formats.numbers import shown
 from hulltune.formats.streams import open_bytes
 from hulltune.formats.writing import written_atomically
 
-T = TypeVar("T")
-
 NOT_SAVED = {"saved": False}
-"""The metadata of a field that no file has: it is known only where the result was made."""
+"""The metadata of a field that no file has: it is known only where the result was made, and has a default."""
 
 
-def as_record(result: Any, kind: str) -> dict[str, Any]:
-    """The fields of a dataclass for JSON, with its kind first: a name and version such as "hulltune result 1".
+class Saved:
+    """A frozen dataclass that a file holds as JSON. ``read_weights`` finds the weights in the file, if it has some."""
 
-    Fields with ``NOT_SAVED`` as their metadata are left out; they have a default.
-    """
-    left_out = {field.name: field.default for field in dataclasses.fields(result) if field.metadata == NOT_SAVED}
-    record = dataclasses.asdict(dataclasses.replace(result, **left_out))
-    return {"format": kind, **{name: value for name, value in record.items() if name not in left_out}}
+    KIND: ClassVar[str]
+    """The first field in a file: a name and version such as "hulltune result 1"."""
+    CALLED: ClassVar[str]
+    """The words for it in messages, such as "a result"."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a dictionary that JSON can hold, without those that are NOT_SAVED."""
+        made: Any = self
+        left_out = {field.name: field.default for field in dataclasses.fields(made) if field.metadata == NOT_SAVED}
+        record = dataclasses.asdict(dataclasses.replace(made, **left_out))
+        return {"format": self.KIND, **{name: value for name, value in record.items() if name not in left_out}}
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it as JSON, atomically: readers see the old file or the new one."""
+        with written_atomically(path) as file:
+            file.write((json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n").encode())
+        return Path(path)
+
+    @classmethod
+    def load(cls: type[S], path: str | os.PathLike[str]) -> S:
+        """Read what ``save`` wrote, with all values of the types of the fields."""
+        file, what = os.fspath(path), cls.CALLED
+        with open_bytes(path) as stream:
+            data = stream.read()
+        try:
+            record = json.loads(data.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{file}: not {what}: no JSON ({error})") from None
+        kind = record.pop("format", None) if isinstance(record, dict) else None
+        if kind != cls.KIND:
+            expected = f'expected "format": "{cls.KIND}", got {json.dumps(kind)}'
+            raise InputError(f"{file}: not {what} of this version; {expected}")
+        known = [field.name for field in dataclasses.fields(cast(Any, cls)) if field.metadata != NOT_SAVED]
+        for name in (*(name for name in known if name not in record), *(name for name in record if name not in known)):
+            lacks = "expected" if name in known else "got"
+            raise InputError(f"{file}: not {what} of this version; {lacks} {name!r} in it")
+        try:
+            found = cast(S, _typed(record, cls))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{file}: not {what}; a field has a value of the wrong kind ({error})") from None
+        if (fault := found.fault()) is not None:
+            raise InputError(f"{file}: not {what}; {fault}")
+        return found
+
+    def fault(self) -> str | None:
+        """What is wrong with values that have the right types; None if nothing is."""
+        return None
 
 
-def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Write a record, atomically: readers see the old file or the new one."""
-    with written_atomically(path) as file:
-        file.write((json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
-    return Path(path)
-
-
-def load_record(path: str | os.PathLike[str], kind: str, what: str, made: type[T]) -> T:
-    """The dataclass ``made`` in a file, with all values of the types of its fields. Messages call it ``what``."""
-    file = os.fspath(path)
-    with open_bytes(path) as stream:
-        data = stream.read()
-    try:
-        record = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file}: not {what}: no JSON ({error})") from None
-    found = record.pop("format", None) if isinstance(record, dict) else None
-    if found != kind:
-        raise InputError(f'{file}: not {what} of this version; expected "format": "{kind}", got {json.dumps(found)}')
-    known = [field.name for field in dataclasses.fields(cast(Any, made)) if field.metadata != NOT_SAVED]
-    for name in (*(name for name in known if name not in record), *(name for name in record if name not in known)):
-        raise InputError(f"{file}: not {what} of this version; {'expected' if name in known else 'got'} {name!r} in it")
-    try:
-        return cast(T, _typed(record, made))
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{file}: not {what}; a field has a value of the wrong kind ({error})") from None
+S = TypeVar("S", bound=Saved)
 
 
 def _typed(value: Any, hint: Any, name: str = "the record") -> Any:

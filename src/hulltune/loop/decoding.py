@@ -106,7 +106,7 @@ class Decodings:
 
     def _cut_left(self, name: str, weights: Mapping[str, float], sentences: int) -> Cut | None:
         """The cut that an earlier run has left, if its pieces are of use: those of the same sentences and weights."""
-        cut = Cut.load(self.folder.unfinished_path(name))
+        cut = Cut.of(self.folder.unfinished_path(name))
         return cut if cut is not None and (cut.sentences, cut.weights) == (sentences, weights) else None
 
     def _decode_pieces(
@@ -115,7 +115,7 @@ class Decodings:
         """Decode all pieces of which the folder has no output yet."""
         decode = _piece_decoder(task, cut, iteration, self.processes)
         reading = self.reading if isinstance(task.decoder, CommandDecoder) else Reading()
-        cut.save(folder)
+        cut.save(folder / CUT)
         home = RunFolder(folder)
         left = [piece for piece in cut if home.finished(piece.name) is None]
         told(cut.pieces - len(left), cut.pieces)
@@ -230,7 +230,7 @@ def _lines(decoder: CommandDecoder, sentences: int) -> list[bytes]:
 
 def _parts_in(folder: Path, reading: Reading) -> tuple[Part, ...]:
     """The outputs in the folder of a decoding. No two pieces may give a sentence the same name."""
-    cut = Cut.load(folder)
+    cut = Cut.of(folder)
     if cut is None:
         return (Part(tuple(outputs(folder))),)
     parts = []

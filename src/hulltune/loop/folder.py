@@ -19,24 +19,25 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from hulltune.errors import InputError
-from hulltune.formats.result_files import as_record, load_record, save_record
+from hulltune.formats.result_files import Saved
 from hulltune.formats.writing import is_draft, sync_folder
 from hulltune.loop.processes import is_at_work
 from hulltune.loop.result import Iteration
 
-FORMAT = "hulltune loop 1"
 STATE = "state.json"
 LOCK = "lock"
 UNFINISHED = ".unfinished"
 
 
 @dataclass(frozen=True)
-class RunState:
+class RunState(Saved):
     """The finished steps of a run: iterations (the last one perhaps not tuned yet) and held-out scores."""
 
+    KIND: ClassVar = "hulltune loop 1"
+    CALLED: ClassVar = "the state of a run"
     settings: Mapping[str, Any]
     iterations: tuple[Iteration, ...] = ()
     stopped: str | None = None
@@ -64,7 +65,7 @@ class RunFolder:
                 raise InputError(f"{self.path}: neither an empty folder nor that of a run; name another folder")
             return RunState(settings)
         try:
-            state = load_record(file, FORMAT, "the state of a run", RunState)
+            state = RunState.load(file)
         except InputError as error:
             raise InputError(f"{error}; name another folder") from None
         if not state.iterations and self.finished(iteration_name(1)) is None:
@@ -79,7 +80,7 @@ class RunFolder:
 
     def save(self, state: RunState) -> None:
         """Replace the saved state atomically: a reader sees the old one or the new one."""
-        save_record(as_record(state, FORMAT), self.path / STATE)
+        state.save(self.path / STATE)
 
     def finished(self, name: str) -> Path | None:
         """The folder of a finished decoding; None if it is not finished."""

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import ClassVar
 
 from hulltune.errors import InputError, Note, check_most
-from hulltune.formats.result_files import as_record, load_record, save_record
+from hulltune.formats.result_files import Saved
 from hulltune.interrupts import interrupts_set
 from hulltune.loop.processes import DecoderError
 from hulltune.names import MOST_RUNS, MOST_THREADS
 from hulltune.wording import counted
 
 CUT = "pieces.json"
-FORMAT = "hulltune pieces 1"
 LOOK = 0.1
 """The seconds between two looks for news of the decoders, and for a request to stop."""
 LEAVE = 2.0
@@ -48,9 +48,11 @@ class InputPiece:
 
 
 @dataclass(frozen=True)
-class Cut:
+class Cut(Saved):
     """The pieces of a decoding, and the weights that it decodes with. A decoding that is resumed keeps its cut."""
 
+    KIND: ClassVar = "hulltune pieces 1"
+    CALLED: ClassVar = "the pieces of a decoding"
     sentences: int
     pieces: int
     weights: Mapping[str, float]
@@ -63,16 +65,10 @@ class Cut:
             yield piece
             first += piece.count
 
-    def save(self, folder: Path) -> None:
-        """Write the cut into the folder of its decoding."""
-        save_record(as_record(self, FORMAT), folder / CUT)
-
     @staticmethod
-    def load(folder: Path) -> Cut | None:
+    def of(folder: Path) -> Cut | None:
         """The cut of a decoding; None if it was not cut, or the file was not written in full."""
-        if not (folder / CUT).exists():
-            return None
-        return load_record(folder / CUT, FORMAT, "the pieces of a decoding", Cut)
+        return Cut.load(folder / CUT) if (folder / CUT).exists() else None
 
 
 @dataclass(frozen=True)

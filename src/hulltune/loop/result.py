@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 from hulltune.arrays import plain_sum
-from hulltune.formats.result_files import as_record, load_record, save_record
+from hulltune.formats.result_files import Saved
 from hulltune.tuning.text_tables import Block, TextTable, as_html, as_text
 from hulltune.tuning.tune import Progress
 from hulltune.wording import counted, score_text
-
-FORMAT = "hulltune loop result 1"
 
 NOTHING_NEW = "nothing new"
 NO_NEW_WINNERS = "no new winners"
@@ -84,12 +81,14 @@ class HeldOutScores:
 
 
 @dataclass(frozen=True, repr=False)
-class LoopResult:
+class LoopResult(Saved):
     """The best weights that the decoder was run with, and the iterations of the loop.
 
     The decoder itself reached every score here: none is a prediction.
     """
 
+    KIND: ClassVar = "hulltune loop result 1"
+    CALLED: ClassVar = "the result of a loop"
     weights: Mapping[str, float]
     score: float
     start: Mapping[str, float]
@@ -127,19 +126,6 @@ class LoopResult:
 
     def _repr_html_(self) -> str:
         return as_html(_blocks(self))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as a dictionary that JSON can hold."""
-        return as_record(self, FORMAT)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the result as JSON, atomically. ``read_weights`` finds the weights in the file."""
-        return save_record(self.to_dict(), path)
-
-    @staticmethod
-    def load(path: str | Path) -> LoopResult:
-        """Read a result that ``save`` wrote."""
-        return load_record(path, FORMAT, "the result of a loop", LoopResult)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hulltune.errors import InputError
-from hulltune.formats.result_files import NOT_SAVED, as_record, load_record, save_record
+from hulltune.formats.result_files import NOT_SAVED, Saved
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import ErrorCounts
 from hulltune.metrics.registry import get_metric
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from hulltune.tuning.inputs import WeightsLike
     from hulltune.tuning.surfaces import MetricPlane, MetricSurface
 
-FORMAT = "hulltune result 1"
 MOST_PANELS = 12
 """The most weights in a picture of the sensitivity."""
 MOST_INLINE = 2_000_000
@@ -95,7 +94,7 @@ class Regularisation:
 
 
 @dataclass(frozen=True, repr=False)
-class TuneResult:
+class TuneResult(Saved):
     """Tuned weights, their scores and their history.
 
     Scores are in the metric's own unit and direction; gains are positive where the score is better, whatever the
@@ -105,6 +104,8 @@ class TuneResult:
     in memory; files and pickles do not keep it. Then, or to look at other data, give them to ``on``, as to ``tune``.
     """
 
+    KIND: ClassVar = "hulltune result 1"
+    CALLED: ClassVar = "a result"
     weights: Mapping[str, float]
     start: Mapping[str, float]
     score: float
@@ -289,23 +290,10 @@ class TuneResult:
             raise InputError(f"metric: the result was tuned for {self.metric}; give metric=…, as in tune")
         return found
 
-    # Files.
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as a dictionary that JSON can hold."""
-        return as_record(self, FORMAT)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the result as JSON, atomically. ``read_weights`` finds the weights in the file."""
-        return save_record(self.to_dict(), path)
-
-    @staticmethod
-    def load(path: str | Path) -> TuneResult:
-        """Read a result that ``save`` wrote."""
-        found = load_record(path, FORMAT, "a result", TuneResult)
-        if found.weights.keys() != found.start.keys():
-            raise InputError(f"{path}: not a result; weights and start have other names")
-        described = {*found.without, *(found.sensitivity.ranges if found.sensitivity else ())}
-        if unknown := sorted(described - found.weights.keys()):
-            raise InputError(f"{path}: not a result; it tells of {unknown[0]!r}, which has no weight")
-        return found
+    def fault(self) -> str | None:
+        """The names that do not belong together in a file, in words."""
+        if self.weights.keys() != self.start.keys():
+            return "weights and start have other names"
+        described = {*self.without, *(self.sensitivity.ranges if self.sensitivity else ())}
+        unknown = sorted(described - self.weights.keys())
+        return f"it tells of {unknown[0]!r}, which has no weight" if unknown else None
