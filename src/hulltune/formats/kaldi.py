@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path as FilePath
-from typing import IO, cast
+from typing import IO
 
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
@@ -22,7 +23,7 @@ from hulltune.formats.fst_binary import MAGIC, SINGLE, CutOff, parse_fst, parse_
 from hulltune.formats.fst_text import text_forest
 from hulltune.formats.numbers import shown
 from hulltune.formats.openfst import KALDI_ARCS, fst_forest
-from hulltune.formats.streams import BLOCK, BYTE_ORDER_MARK, blocks, not_utf8, open_bytes, open_bytes_at
+from hulltune.formats.streams import BLOCK, BYTE_ORDER_MARK, Source, blocks, not_utf8, open_bytes_at
 from hulltune.formats.word_rules import MARKS, SPEECH
 
 _BINARY_MARK = b"\0B"
@@ -114,13 +115,14 @@ def read_kaldi(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> It
     >>> named.name, decode(named.forest, {"graph": 1.0, "acoustic": 0.1}).outputs()
     ('u1', [['yellow']])
     """
-    with open_bytes(path) as stream:
-        head = stream.read(_LONGEST_KEY + 16)
-        if not head.strip():
-            raise InputError(f"{os.fspath(path)}: the file is empty; expected lattices")
-        listed = FilePath(path).suffix == LIST_SUFFIX or looks_like_list(head)
-        reader = _read_listed if listed else _read_binary if _is_binary(head) else _read_text
-        yield from reader(stream, head, os.fspath(path), options, vocabulary)
+    source = path if isinstance(path, Source) else Source(path)
+    head = source.head(_LONGEST_KEY + 16)
+    if not head.strip():
+        raise InputError(f"{source.name}: the file is empty; expected lattices")
+    listed = FilePath(path).suffix == LIST_SUFFIX or looks_like_list(head)
+    reader = _read_listed if listed else _read_binary if _is_binary(head) else partial(_read_text, head=head)
+    with source.opened() as stream:
+        yield from reader(stream, source.name, options, vocabulary)
 
 
 def _is_binary(head: bytes) -> bool:
@@ -129,16 +131,15 @@ def _is_binary(head: bytes) -> bool:
 
 def _read_binary(
     stream: IO[bytes],
-    data: bytes,
     file: str,
     options: ForestOptions,
     vocabulary: Vocabulary,
     *,
     base: int = 0,
-    step: int | None = None,
+    step: int = BLOCK,
 ) -> Iterator[NamedForest]:
     """The lattices of bytes that begin at byte ``base`` of the file, of which ``step`` are read at first."""
-    position, at_end = 0, False
+    data, position, at_end = b"", 0, False
     while not at_end or position < len(data):
         try:
             name, place = _entry(data, position, file, base)
@@ -148,7 +149,7 @@ def _read_binary(
             if at_end:
                 reason = "the file ends within a lattice; is it cut off?"
                 raise InputError(f"{file}: byte {base + len(data)}: {reason}") from None
-            more = stream.read(max(BLOCK if step is None else step, 2 * len(data)))
+            more = stream.read(max(step, 2 * len(data)))
             at_end = not more
             data = data[position:] + more
             position, base = 0, base + position
@@ -181,16 +182,18 @@ def _entry(data: bytes, position: int, file: str, base: int) -> tuple[str | None
 
 def _read_text(
     stream: IO[bytes],
-    head: bytes,
     file: str,
     options: ForestOptions,
     vocabulary: Vocabulary,
     *,
+    head: bytes,
     has_keys: bool | None = None,
 ) -> Iterator[NamedForest]:
-    """The lattices of lines, with or without keys; the first line tells if None does."""
+    """The lattices of lines, with or without keys; the first line tells if None does. Of the first bytes, ``head``, a
+    single pair of costs tells that all weights are pairs.
+    """
     has_pairs = _PAIR.search(head) is not None
-    for first_line, lines in _pieces(stream, head):
+    for first_line, lines in _pieces(stream):
         first, _, rest = lines.partition(b"\n")
         has_key = has_keys is not False and is_key(first, rest.partition(b"\n")[0])
         if has_keys is None:
@@ -224,12 +227,10 @@ def looks_like_list(head: bytes) -> bool:
     return b"\0" not in head and bool(lines) and all(_PLACED.fullmatch(line) for line in lines)
 
 
-def _read_listed(
-    stream: IO[bytes], head: bytes, file: str, options: ForestOptions, vocabulary: Vocabulary
-) -> Iterator[NamedForest]:
+def _read_listed(stream: IO[bytes], file: str, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
     """The lattices that the lines of an scp file name: ``key file``, or ``key archive:offset``."""
     keys: set[str] = set()
-    for number, line in enumerate((head + stream.read()).removeprefix(BYTE_ORDER_MARK).split(b"\n"), start=1):
+    for number, line in enumerate(stream.read().removeprefix(BYTE_ORDER_MARK).split(b"\n"), start=1):
         if not line.strip():
             continue
         where = f"{file}:{number}"
@@ -260,34 +261,35 @@ def _read_listed(
 def _listed(target: str, offset: int | None, options: ForestOptions, vocabulary: Vocabulary, where: str) -> NamedForest:
     """The lattice at an offset of an archive, or the only one of a file."""
     if offset is None:
-        with open_bytes(target) as stream:
-            head = stream.read(_LISTED_STEP)
-            if FilePath(target).suffix == LIST_SUFFIX or looks_like_list(head):
-                raise InputError(f"{where}: {target} is a list itself; expected a lattice")
-            reader = _read_binary if _is_binary(head) else _read_text
-            forests = list(islice(reader(stream, head, target, options, vocabulary), 2))
+        source = Source(target)
+        head = source.head(_LISTED_STEP)
+        if FilePath(target).suffix == LIST_SUFFIX or looks_like_list(head):
+            raise InputError(f"{where}: {target} is a list itself; expected a lattice")
+        reader = _read_binary if _is_binary(head) else partial(_read_text, head=head)
+        with source.opened() as stream:
+            forests = list(islice(reader(stream, target, options, vocabulary), 2))
         if len(forests) != 1:
             several = "several lattices" if forests else "no lattice"
             raise InputError(f"{where}: {target} has {several}; expected one, or an offset (archive:offset)")
         return forests[0]
     with open_bytes_at(target, offset) as stream:
-        head = stream.read(_LISTED_STEP)
+        head = stream.peek()
         if head.startswith((MAGIC, _BINARY_MARK)):
-            return next(_read_binary(stream, head, target, options, vocabulary, base=offset, step=_LISTED_STEP))
+            return next(_read_binary(stream, target, options, vocabulary, base=offset, step=_LISTED_STEP))
         if head.split(b"\n", 1)[0].strip():  # Kaldi ends the line of the key before a lattice as text
             got = shown(head[:20])
             raise InputError(f"{where}: {target}: byte {offset}: expected a lattice there, got {got}")
         try:
             part = f"{target} (from byte {offset} on)"
-            return next(_read_text(stream, head, part, options, vocabulary, has_keys=False))
+            return next(_read_text(stream, part, options, vocabulary, head=head, has_keys=False))
         except StopIteration:
             raise InputError(f"{where}: {target}: byte {offset}: expected a lattice there, got nothing") from None
 
 
-def _pieces(stream: IO[bytes], head: bytes) -> Iterator[tuple[int, bytes]]:
+def _pieces(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     """The pieces between blank lines, each with the number of its first line."""
     line, data, searched = 1, b"\n", 0  # as if after a line end, so that a blank line is found there too
-    for block in blocks(cast(IO[bytes], _Rejoined(head, stream))):
+    for block in blocks(stream):
         data += block
         while (blank := _BLANK_LINE.search(data, searched)) is not None:
             if (piece := data[1 : blank.start() + 1]).strip():
@@ -297,15 +299,3 @@ def _pieces(stream: IO[bytes], head: bytes) -> Iterator[tuple[int, bytes]]:
         searched = max(0, data.rfind(b"\n", 0, len(data) - 1))
     if data.strip():
         yield line, data[1:]
-
-
-class _Rejoined:
-    """A stream whose first bytes, read before, are put back."""
-
-    def __init__(self, head: bytes, stream: IO[bytes]) -> None:
-        self._head = head
-        self._stream = stream
-
-    def read(self, size: int) -> bytes:
-        head, self._head = self._head, b""
-        return head + self._stream.read(size)

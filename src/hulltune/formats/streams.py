@@ -189,7 +189,7 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def open_bytes_at(path: str | os.PathLike[str], offset: int) -> Iterator[IO[bytes]]:
+def open_bytes_at(path: str | os.PathLike[str], offset: int) -> Iterator[io.BufferedReader]:
     """The bytes of a file from ``offset`` on, as they are stored."""
     name = os.fspath(path)
     with ExitStack() as files:
