@@ -297,23 +297,12 @@ class _TextForest:
         except UnicodeDecodeError as error:
             raise self.source.fault(place, not_utf8(error)) from None
         if len(set(columns)) < len(features):
-            raise self._bad_feature(place, features)
+            names_here = [name for name, _, _ in features]
+            wrong = next(k for k, name in enumerate(names_here) if not name or name in names_here[:k])
+            got = shown(self.source.text(place, b"".join(features[wrong])))
+            raise self.source.fault(place, f"{got} is no feature; expected 'name=value', every name once")
         values = self.edges.numbers(self.source, place, [value for _, _, value in features], columns)
         self.edges.add(head, tails, labels, columns, values)
-
-    def _bad_feature(self, place: int, features: list[tuple[bytes, bytes, bytes]]) -> InputError:
-        """The error for the first feature without a name, or with a name that occurs twice."""
-        names: set[bytes] = set()
-        for name, equals, value in features:
-            text = shown(self.source.text(place, name + equals + value))
-            if not equals:
-                return self.source.fault(place, f"{text} is no feature; expected 'name=value'")
-            if not name:
-                return self.source.fault(place, f"no name before '=' in {text}; expected 'name=value'")
-            if name in names:
-                break
-            names.add(name)
-        return self.source.fault(place, f"feature {shown(name.decode())} occurs twice")
 
     def _no_count(self, place: int, line: bytes) -> InputError:
         text = self.source.text(place, line).strip()

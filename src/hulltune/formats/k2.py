@@ -138,31 +138,32 @@ def _fsas(fsa: Any, arcs: Int64s) -> list[tuple[int, int, int]]:
 def _check_states(rows: Int64s, states: int, where: str) -> None:
     if states < 2:
         raise InputError(f"{where}: {states} states; expected a start state and a final one at least")
-    wrong = np.flatnonzero(np.any((rows[:, :2] < 0) | (rows[:, :2] >= states), axis=1))
+    beyond = np.any((rows[:, :2] < 0) | (rows[:, :2] >= states), axis=1)
+    wrong = np.flatnonzero(beyond | ((rows[:, 2] == -1) != (rows[:, 1] == states - 1)))
     if len(wrong):
-        arc = wrong[0]
-        got = f"arc {arc} from state {rows[arc, 0]} to {rows[arc, 1]}"
-        raise InputError(f"{where}: {got}; expected states from 0 to {states - 1}")
-    wrong = np.flatnonzero((rows[:, 2] == -1) != (rows[:, 1] == states - 1))
-    if len(wrong):
-        arc = wrong[0]
-        got = f"arc {arc} to state {rows[arc, 1]} has label {rows[arc, 2]}"
-        raise InputError(f"{where}: {got}; expected −1 on the arcs to the last state, {states - 1}, and on no others")
+        source, target, label = rows[wrong[0]].tolist()
+        raise InputError(
+            f"{where}: arc {wrong[0]} from state {source} to {target} has label {label}; expected states from 0 to "
+            f"{states - 1}, and label −1 on the arcs to the last one and on no others"
+        )
+
+
+def _of_arcs(tensor: Any, what: str, arcs: int, kind: type) -> NDArray[Any]:
+    """A tensor with a number for each arc."""
+    values = _array(tensor, what)
+    if values.shape != (arcs,) or not np.issubdtype(values.dtype, kind):
+        number = "whole number" if kind is np.integer else "number"
+        raise InputError(f"{what}: expected a {number} for each of {arcs} arcs, got {values.dtype} {values.shape}")
+    return values
 
 
 def _labels(fsa: Any, arcs: Int64s, labels: Any) -> Int64s:
+    labels = getattr(fsa, "aux_labels", None) if labels is None else labels
     if labels is None:
-        labels = getattr(fsa, "aux_labels", None)
-        if labels is None or hasattr(labels, "row_splits"):
-            if labels is not None:
-                raise InputError("aux_labels: a ragged tensor (several words an arc); give labels, or invert the Fsa")
-            return arcs[:, 2]
-    numbers = _array(labels, "labels")
-    if numbers.shape != (len(arcs),) or not np.issubdtype(numbers.dtype, np.integer):
-        raise InputError(
-            f"labels: expected a whole number for each of {len(arcs)} arcs, got {numbers.dtype} {numbers.shape}"
-        )
-    return numbers.astype(np.int64)
+        return arcs[:, 2]
+    if hasattr(labels, "row_splits"):
+        raise InputError("aux_labels: a ragged tensor (several words an arc); give labels, or invert the Fsa")
+    return _of_arcs(labels, "labels", len(arcs), np.integer).astype(np.int64)
 
 
 def _features(fsa: Any, features: Mapping[str, Any] | Sequence[str] | None, arcs: int) -> dict[str, Floats]:
@@ -171,21 +172,14 @@ def _features(fsa: Any, features: Mapping[str, Any] | Sequence[str] | None, arcs
     if isinstance(features, str):
         raise InputError(f"features: expected tensors by name or a list of names, got the text {features!r}")
     if not isinstance(features, Mapping):
-        missing = [name for name in features if not hasattr(fsa, name)]
-        if missing:
-            raise InputError(
-                f"features: the Fsa has no attribute {missing[0]!r}; expected a tensor with a value an arc"
-            )
+        lacking = next((name for name in features if not hasattr(fsa, name)), None)
+        if lacking is not None:
+            raise InputError(f"features: the Fsa has no attribute {lacking!r}; expected a tensor with a value an arc")
         features = {name: getattr(fsa, name) for name in features}
-    columns = {}
-    for name, tensor in features.items():
-        values = _array(tensor, f"feature {name!r}")
-        if values.shape != (arcs,) or not (np.issubdtype(values.dtype, np.number)):
-            raise InputError(
-                f"feature {name!r}: expected a number for each of {arcs} arcs, got {values.dtype} {values.shape}"
-            )
-        columns[name] = values.astype(np.float64)
-    return columns
+    return {
+        name: _of_arcs(tensor, f"feature {name!r}", arcs, np.number).astype(np.float64)
+        for name, tensor in features.items()
+    }
 
 
 def _words(
