@@ -69,14 +69,6 @@ def test_threads_read_what_one_reads(folder: Path) -> None:
         assert (found.ids, found.members, found.provenance) == (alone.ids, alone.members, alone.provenance)
 
 
-def test_of_several_faulty_files_the_first_is_named(folder: Path) -> None:
-    for number in (5, 3, 8):
-        (folder / f"{number}.hg").write_text(forest_text("w", a=1.0).replace("a=", "a=x"))
-    for threads in (1, 2, 7):
-        with pytest.raises(InputError, match=r"3\.hg"):
-            read(folder, threads=threads)
-
-
 @pytest.mark.parametrize(("ids", "expected"), [("order", (0, 1, 2)), ("name", (1, 2, 10)), ("name1", (0, 1, 9))])
 def test_ids(folder: Path, ids: str, expected: tuple[int, ...]) -> None:
     found = read(str(folder / "*.hg"), ids=ids)
@@ -138,15 +130,6 @@ def test_many_rare_features_stay_sparse(tmp_path: Path) -> None:
     for number in range(100):
         (tmp_path / f"{number}.hg").write_text(forest_text("w", **{f"f{number}": 1.0}))
     assert isinstance(read(tmp_path).corpus.features, SparseFeatures)
-
-
-def test_what_is_no_forest_is_left_out_of_a_folder(folder: Path) -> None:
-    (folder / "refs").write_text("3 4 5 6\n7 8 9 1\n")
-    (folder / "LICENSE.txt").write_text("do what you like\n")
-    (folder / ".hidden.hg").write_text("not a forest")
-    found = read(folder)
-    assert len(found) == 3
-    assert sorted(Path(name).name for name in found.left_out) == ["LICENSE.txt", "refs"]
 
 
 def test_a_broken_forest_in_a_folder_is_an_error(folder: Path) -> None:

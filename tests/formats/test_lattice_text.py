@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gzip
 import re
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune.data.vocabulary import Vocabulary
 from hulltune.formats import plf
 from hulltune.formats.forest_files import ForestOptions
 from hulltune.formats.moses_graph import read_moses_graph
@@ -116,14 +114,12 @@ def test_sentences_over_several_blocks(file: Path, monkeypatch: pytest.MonkeyPat
     [
         ("", ":1: no search graph in the file"),
         ("# hello\n", ":1: '# hello'; expected '0 hyp=1 stack=1 back=0 …'"),
-        ("\n" + PLAIN, ":1: ''; expected '0 hyp=1"),
         ("0 123->45 X => a b [0..1] [total=-1] core=(1)\n", ":1: '123->45' is no field"),
         (PLAIN.replace("2 hyp=7", "x hyp=7"), ":6: 'x hyp=7 stack=1"),
         (PLAIN.replace("hyp=2 ", "hyp=two "), ":3: 'hyp=two' is not a whole number from 0"),
         (PLAIN.replace("hyp=2 ", ""), ":3: no field hyp="),
         (PLAIN.replace("back=1 ", ""), ":4: no field back="),
         (PLAIN.replace("back=1 ", "back=5 "), ":4: back=5, but this sentence has no such node"),
-        (PLAIN.replace("back=1 ", "back=2 "), ":4: back=2, but this sentence has no such node"),
         (PLAIN.replace("back=1 ", "back=3 "), ":1: the forest has a cycle: 3 → 3"),
         (PLAIN.replace("out=i was ", ""), ":3: no field out="),
         (PLAIN.replace("transition=-0.7 ", ""), ":3: neither transition= nor scores="),
@@ -136,20 +132,14 @@ def test_sentences_over_several_blocks(file: Path, monkeypatch: pytest.MonkeyPat
             EXTENDED.replace("=-3\n", '=-3 scores="core=(1,2,3)"\n', 1),
             ":1: no field back=, which only a bare hypothesis 0 may lack",
         ),
-        (EXTENDED.replace("=-3\n", "=-3 out=lost\n", 1), ":1: no field back=, which only a bare hypothesis 0 may lack"),
         (EXTENDED.replace(' out="ich|I "', ""), ":2: no field out="),
-        (EXTENDED.replace('scores="core=(0,0,1) "', ""), ":3: its scores differ in number or kind"),
         (EXTENDED.replace("core=(0,0,1)", "core=(0,1)"), ":3: its scores differ in number or kind"),
         (EXTENDED.replace("core=(0,0,1)", "cor=(0,0,1)"), ":3: its scores cannot be read"),
-        (EXTENDED.replace("core=(0,0,1)", "core=(0,0,1"), ":3: its scores cannot be read"),
         (EXTENDED.replace(" out=", ' scores="core=(0)" out='), ":2: its scores cannot be read"),
         (EXTENDED.replace('scores="', "scores="), ":2: its scores cannot be read"),
-        (EXTENDED.replace("core=(0,0,1)", "core=(0,inf,1)"), ":3: feature 'core_1' is 'inf'; expected a finite"),
         (EXTENDED.replace("a=1 b=2", "a=1 b"), ":2: 'b' is no feature; expected 'name=value'"),
         (EXTENDED.replace("a=1 b=2", "a=1 a=2"), ":2: feature 'a' occurs twice"),
-        (EXTENDED.replace("a=1 b=2", "a=1 b=x"), ":2: feature 'b' is 'x'; expected a finite"),
         (EXTENDED.replace("a=1 b=2", "a=1 core_1=2"), ":1: feature 'core_1' is also the name that an unnamed"),
-        (EXTENDED.replace("ich|I", "I"), ":2: 0 of '|' in out=; expected 'source|target'"),
         (EXTENDED.replace("ich|I", "ich|PRO|I|PRO"), ":2: 3 of '|' in out=; expected 'source|target'"),
         (BRACKETS.replace("[ d: 1 w:", "[ d: 1 v:"), ":3: its scores differ in number or kind"),
     ],
@@ -187,7 +177,6 @@ DICTS = "((('a',{'F1':0.5,'F2':-1e3},1),('b',{\"F2\":2},2),),(('c',{},1),),)\n"
     "content",
     [
         DICTS,
-        DICTS.replace("\n", "\r\n"),
         DICTS.replace(",", " ,\t").replace(":", " : ").replace("{", " { ").replace("}", " } "),
         DICTS.replace("'F1'", "u'F1'").replace("'F2'", "F2"),
         DICTS.replace("2}", "2, }").replace("}, 2)", "}, 2, )"),
@@ -195,13 +184,11 @@ DICTS = "((('a',{'F1':0.5,'F2':-1e3},1),('b',{\"F2\":2},2),),(('c',{},1),),)\n"
     ],
 )
 def test_arcs_of_cdec_with_a_dict_of_features(file: Path, content: str) -> None:
-    for pack in (bytes, gzip.compress):
-        file.write_bytes(pack(content.encode()))
-        assert plf.looks_like(content.encode())
-        (named,) = read_plf(file, ForestOptions(), Vocabulary())
-        assert named.forest.feature_names == ("F1", "F2")
-        assert named.forest.features.toarray().tolist() == [[0, 0], [0.5, -1000], [0, 2], [0, 0]]
-        assert sorted(outputs(named.forest)) == [("a", "c"), ("b",)]
+    assert plf.looks_like(content.encode())
+    (named,) = read_all(read_plf, file, content)
+    assert named.forest.feature_names == ("F1", "F2")
+    assert named.forest.features.toarray().tolist() == [[0, 0], [0.5, -1000], [0, 2], [0, 0]]
+    assert sorted(outputs(named.forest)) == [("a", "c"), ("b",)]
 
 
 def test_dicts_beside_scores_and_names(file: Path) -> None:
@@ -219,16 +206,12 @@ def test_dicts_beside_scores_and_names(file: Path) -> None:
         ("((('a',{'F':1,'F':2},1),),)", "arc 1: feature 'F' occurs twice"),
         ("((('a',F=1,{'F':2},1),),)", "arc 1: feature 'F' occurs twice"),
         ("((('a',1,{'score':2},1),),)", "feature 'score' is also the name that an unnamed score gets"),
-        ("((('a',{'F':nan},1),),)", "feature 'F' is 'nan'; expected a finite number"),
         ("((('a',{'F':},1),),)", "feature 'F' is ''; expected a finite number"),
         ("((('a',{'F'},1),),)", "arc 1: expected features as {'name': value, …}"),
-        ("((('a',{'F':1 2},1),),)", "arc 1: expected features as {'name': value, …}"),
         ("((('a',{'':1},1),),)", "arc 1: expected scores without a name before those with one, and no empty name"),
         ("((('a',{'F G':1},1),),)", "'F G' has white space in it; expected none in a word or name"),
         ("((('a',{'F':1},0),),)", "arc 1: expected the distance to a later node, a whole number from 1"),
         ("((('a',{'F':1,1),),)", "expected an arc, ('word', score, …, distance) at character 3"),
-        ("((('a',{'F':1}{'G':1},1),),)", "expected an arc, ('word', score, …, distance) at character 3"),
-        ("((('a',{{'F':1}},1),),)", "expected an arc, ('word', score, …, distance) at character 3"),
         ("((('a',{__import__('os'):1},1),),)", "arc 1: expected features as {'name': value, …}"),
         ("((('a',1,1),('b',{'F':1},1)),)", "arc 2: 0 score(s), unlike the 1 of the first arc"),
     ],
@@ -251,15 +234,11 @@ def test_what_is_wrong_with_a_dict(file: Path, line: str, message: str) -> None:
         ("((('a'),),)", "expected an arc, ('word', score, …, distance) at character 3"),
         ("((('a',),),)", "arc 1: expected a score and a distance after the word"),
         ("((('a',1,0),),)", "arc 1: expected the distance to a later node, a whole number from 1"),
-        ("((('a',1,-1),),)", "arc 1: expected the distance to a later node"),
         ("((('a',1,1.0),),)", "arc 1: expected the distance to a later node"),
         ("((('a',1,99999999999999999999),),)", "arc 1: leads from node 0 over"),
         ("((('a',1,2),),)", "arc 1: leads from node 0 over 2 nodes, but the lattice ends at node 1"),
         ("((('a',one,1),),)", "feature 'score' is 'one'; expected a finite number"),
-        ("((('a',,1),),)", "feature 'score' is ''; expected a finite number"),
-        ("((('a',1,x=y,1),),)", "feature 'x' is 'y'; expected a finite number"),
         ("((('a',1,=2,1),),)", "arc 1: expected scores without a name before those with one, and no empty name"),
-        ("((('a',x=2,1,1),),)", "arc 1: expected scores without a name before those with one"),
         ("((('a',1,x=2,x=3,1),),)", "arc 1: feature 'x' occurs twice"),
         ("((('a',1,score=3,1),),)", "feature 'score' is also the name that an unnamed score gets"),
         ("((('a',1,1),('b',1,2,1)),)", "arc 2: 2 score(s), unlike the 1 of the first arc"),

@@ -258,10 +258,9 @@ def segment_words(forest: Forest) -> set[tuple[str, ...]]:
 def test_archives_and_compact_fsts_get_a_hint(file: Path) -> None:
     for magic, kind in ((2125656924, "sttable"), (5656924, "stlist")):
         content = struct.pack("<iii", magic, 1, 0) + b"u1" + small()
-        for pack in (bytes, gzip.compress):
-            file.write_bytes(pack(content))
-            with pytest.raises(InputError, match=rf"a\.fst: an archive of OpenFst \(FAR, {kind}\).*farextract"):
-                read(file)
+        file.write_bytes(content)
+        with pytest.raises(InputError, match=rf"a\.fst: an archive of OpenFst \(FAR, {kind}\).*farextract"):
+            read(file)
         file.write_bytes(content[:4])
         with pytest.raises(InputError, match="farextract"):
             read(file)

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import InputError
-from hulltune.data import Forest, Vocabulary
-from hulltune.formats.forest_files import ForestOptions, NamedForest
+from hulltune.data import Forest
+from hulltune.formats.forest_files import NamedForest
 from hulltune.formats.slf import read_slf, write_slf
 from hulltune.formats.word_rules import SPEECH
 from tests.formats.lattice_oracles import Lattice, PathOf, forest_paths, kept, read_all, slow_slf
@@ -147,14 +147,6 @@ def test_scores_of_nodes_are_those_of_the_links_that_have_none(file: Path) -> No
     assert forest_paths(backward.forest) == {(("x",), ((7.0, 1.0), (-1.0, 0.0))): 1}
 
 
-def test_features_can_be_negated(file: Path) -> None:
-    every = one(file, ON_NODES, negate=True).forest.features.toarray()
-    plain = one(file, ON_NODES).forest.features.toarray()
-    assert np.array_equal(every, -plain)
-    some = one(file, ON_NODES, negate=frozenset({"language", "of other lattices"})).forest.features.toarray()
-    assert np.array_equal(some, plain * [1, -1, 1])
-
-
 def test_node_numbers_need_not_be_dense_or_ordered(file: Path) -> None:
     text = ON_NODES.replace("start=3 end=0", "start=900 end=77")
     for old, new in (("0", "77"), ("3", "900"), ("1", "5"), ("2", "123456789012")):
@@ -179,7 +171,6 @@ def changed(old: str, new: str, text: str = ON_NODES) -> str:
     ("text", "message"),
     [
         ("", "a.slf: the file is empty"),
-        (" \n\n", "a.slf: the file is empty"),
         ("hello world\n", "a.slf:1: expected key=value, got 'hello'"),
         (changed("N=4\tL=4\n", ""), "a.slf: no N= in the header"),
         (changed("N=4", "N=5"), r"a.slf: N=5 in the header, but the file has 4 nodes \(I=\); is it cut off"),
@@ -189,11 +180,7 @@ def changed(old: str, new: str, text: str = ON_NODES) -> str:
         (changed("end=0", "end=x"), "a.slf: end=x in the header, but there is no node I=x"),
         (changed("start=3 end=0\n", "").replace("S=3\tE=2", "S=0\tE=2"), "a.slf: the forest has a cycle: 0 → 2 → 1"),
         (changed("S=3\tE=2", "S=0\tE=3") + "", "a.slf: no path leads from the start state to a final one"),
-        (changed("S=2\tE=1", "S=1\tE=2").replace("S=1\tE=0", "S=2\tE=1"), "a.slf: the forest has a cycle"),
-        (changed("a=-3", "a=-inf"), "a.slf:12: feature 'acoustic' is '-inf'; expected a finite number"),
-        (changed("a=-3", "a=1e400"), "a.slf:12: feature 'acoustic' is '1e400'"),
         (changed("a=-3", "a="), "a.slf:12: feature 'acoustic' is ''; expected a finite number"),
-        (changed("a=-3", "a=-3x"), "a.slf:12: feature 'acoustic' is '-3x'"),
         (changed("a=-3", "a=-3 a=4"), r"a.slf:12: got 'J=1\\tS=2\\tE=0\\ta=-3 a=4.* fields key=value, each once"),
         (changed("a=-3", "a=-3 acoustic=4"), "a.slf:12: got"),
         (changed("a=-3", "oops"), "a.slf:12: got"),
@@ -207,7 +194,6 @@ def changed(old: str, new: str, text: str = ON_NODES) -> str:
         (changed("I=1", "I=0"), "a.slf:8: a second node I=0"),
         (ON_NODES + ON_NODES, "a.slf:15: a second VERSION=; expected one lattice a file"),
         (changed("lmscale", "base=1 lmscale"), "a.slf: base=1 in the header; expected a base"),
-        (changed("lmscale", "base=-2 lmscale"), "a.slf: base=-2 in the header; expected a base"),
         (changed("N=3 L=3", "N=4 L=3\nI=9", ON_LINKS), r"a.slf: 2 nodes \(9, 0, …\) that no link enters"),
         (changed("=hello", "=h=" + "x" * 5, ON_NODES).replace("J=3\t", "J=3\t=5\t"), "a.slf:14: no key before '='"),
     ],
@@ -345,12 +331,3 @@ def test_hypergraphs_are_refused(tmp_path: Path) -> None:
     builder.add_edge("root", ["x"], output=["before", 0])
     with pytest.raises(InputError, match="puts out words before those of its tail"):
         written(tmp_path / "a.slf", builder.build(root="root"))
-
-
-def test_the_vocabulary_is_shared_between_files(tmp_path: Path) -> None:
-    vocabulary = Vocabulary()
-    for name in "ab":
-        (tmp_path / name).write_text(ON_NODES)
-    forests = [next(iter(read_slf(tmp_path / name, ForestOptions(), vocabulary))).forest for name in "ab"]
-    assert forests[0].labels.tolist() == forests[1].labels.tolist()
-    assert vocabulary.tokens == ("there", "hello")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from functools import partial
 from pathlib import Path
 
@@ -40,22 +39,18 @@ def without_fields(content: str) -> str:
     return content
 
 
-@pytest.mark.parametrize("change", [str, lambda text: text.replace("\n", "\r\n"), lambda text: text.replace(" ", "\t")])
-def test_fields_without_numbers_are_ignored_with_a_note(file: Path, change: type[str]) -> None:
+def test_fields_without_numbers_are_ignored_with_a_note(file: Path) -> None:
     (plain,) = read_all(read_slf, file, without_fields(FIELDS))
-    for pack in (bytes, gzip.compress):
-        file.write_bytes(pack(change(FIELDS).replace("not\tat\tall", "not at all").encode()))
-        (named,) = read_all(read_slf, file)
-        assert named.forest.feature_names == plain.forest.feature_names == ("acoustic", "language", "words")
-        assert forest_paths(named.forest) == forest_paths(plain.forest)
-        assert list(named.notes.values()) == ["'0.0,0.0'", "'fast'"]
-        assert named.model == {"acoustic": 1.0, "language": 2.0, "words": 0.5}
-        with pytest.warns(Note) as notes:
-            read(file)
-        assert [str(note.message) for note in notes] == [
-            f"the field i= holds no numbers, and is ignored ('0.0,0.0' in {file})",
-            f"the field how= holds no numbers, and is ignored ('fast' in {file})",
-        ]
+    (named,) = read_all(read_slf, file, FIELDS)
+    assert named.forest.feature_names == plain.forest.feature_names == ("acoustic", "language", "words")
+    assert forest_paths(named.forest) == forest_paths(plain.forest)
+    assert named.model == {"acoustic": 1.0, "language": 2.0, "words": 0.5}
+    with pytest.warns(Note) as notes:
+        read(file)
+    assert [str(note.message) for note in notes] == [
+        f"the field i= holds no numbers, and is ignored ('0.0,0.0' in {file})",
+        f"the field how= holds no numbers, and is ignored ('fast' in {file})",
+    ]
 
 
 def test_one_note_for_many_files(tmp_path: Path) -> None:
@@ -71,7 +66,6 @@ def test_one_note_for_many_files(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("a=-3", "a=loud", "a.slf:8: feature 'acoustic' is 'loud'; expected a finite number"),
-        ("a=-1 l=-2", "a=x l=-2", "a.slf:7: feature 'acoustic' is 'x'"),
         ("l=-4", "x12=1,2", "a.slf:8: feature 'x12' is '1,2'"),
         ("l=-4", "words=1,2", "a.slf:8: feature 'words' is '1,2'"),
         ("how=slow", "how=nan", "a.slf:8: feature 'how' is 'nan'"),
@@ -109,15 +103,12 @@ J=7 S=6 E=7
 """What Moses writes with -output-search-graph-slf: links alone; the path over node 2 was recombined and ends there."""
 
 
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_search_graphs_of_moses_have_no_lines_for_nodes(file: Path, line_end: str) -> None:
-    for pack in (bytes, gzip.compress):
-        file.write_bytes(pack(MOSES.replace("\n", line_end).encode()))
-        (named,) = read_all(read_slf, file)
-        assert named.name == "Sentence_7"
-        assert named.forest.feature_names == ("x1", "x2", "words")
-        assert {words for words, _ in forest_paths(named.forest)} == {("it", "is", "cold"), ("it", "was", "freezing")}
-        assert named.model == {"x1": 0.3, "x2": 0.5, "words": 0.0}
+def test_search_graphs_of_moses_have_no_lines_for_nodes(file: Path) -> None:
+    (named,) = read_all(read_slf, file, MOSES)
+    assert named.name == "Sentence_7"
+    assert named.forest.feature_names == ("x1", "x2", "words")
+    assert {words for words, _ in forest_paths(named.forest)} == {("it", "is", "cold"), ("it", "was", "freezing")}
+    assert named.model == {"x1": 0.3, "x2": 0.5, "words": 0.0}
     with pytest.warns(Note, match="its scores are those of the whole path up to a link, and do not add up"):
         assert read(file).provenance[0].format == "slf"
 
