@@ -286,24 +286,18 @@ def _beside_hull(lines: CandidateLines, index: int) -> tuple[tuple[float, float]
     return (0.0, -15.0), "center"
 
 
-def spread_labels(heights: Floats, gap: float, within: tuple[float, float] | None = None) -> Floats:
-    """The heights, moved as little as needed (by least squares) for neighbours to be ``gap`` apart; their order stays.
+def spread_labels(heights: Floats, gap: float, within: tuple[float, float]) -> Floats:
+    """The heights, moved up and down until neighbours are ``gap`` apart; their order stays.
 
     All lie ``within`` these ends afterwards, if there is room for them.
     """
     order = np.argsort(heights, kind="stable")
     steps = gap * np.arange(len(heights))
-    groups: list[list[float]] = []  # of labels that touch: the sum of their heights without gaps, and their number
-    for height in (heights[order] - steps).tolist():
-        groups.append([height, 1.0])
-        while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:
-            last = groups.pop()
-            groups[-1] = [groups[-1][0] + last[0], groups[-1][1] + last[1]]
-    moved = np.repeat([total / count for total, count in groups], [int(count) for _, count in groups])
-    if within is not None and len(heights):
-        moved = np.maximum(np.minimum(moved, within[1] - steps[-1]), within[0])
+    places = heights[order] - steps  # labels are far enough apart where these do not decrease
+    up, down = np.maximum.accumulate(places), np.minimum.accumulate(places[::-1])[::-1]
+    highest = max(within[0], within[1] - steps.max(initial=0.0))
     spread = np.empty(len(heights))
-    spread[order] = moved + steps
+    spread[order] = ((up + down) / 2).clip(within[0], highest) + steps
     return spread
 
 
