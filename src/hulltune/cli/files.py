@@ -123,6 +123,11 @@ def weight_vector(lists: Dataset, path: str, *, missing: float | None = None) ->
     return feature_vector(weights_for(lists, path, missing=missing), lists.feature_names, "weights")
 
 
+def while_waiting(metric: Metric, store: str | None, questions: str | None = None) -> tuple[str | None, str | None]:
+    """The store and the file of questions: those that options name, or of a metric that waits, those of this folder."""
+    return (store or ANSWERS, questions or QUESTIONS) if metric.waits else (store, questions)
+
+
 # Refusing to overwrite.
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from hulltune.wording import counted, score_text
@@ -28,16 +28,14 @@ Show = Callable[["Progress"], None]
 ShowLoop = Callable[["LoopProgress"], None]
 
 
-@contextmanager
-def shown_progress(*, quiet: bool = False) -> Iterator[Show | None]:
+def shown_progress(*, quiet: bool = False) -> AbstractContextManager[Show | None]:
     """A function that shows the progress of tuning; None when quiet."""
-    if quiet:
-        yield None
-    elif sys.stderr.isatty():
-        with _bar() as show:
-            yield show
-    else:
-        yield plain_lines()
+    return nullcontext() if quiet else _bar() if sys.stderr.isatty() else nullcontext(plain_lines())
+
+
+def shown_loop(*, quiet: bool = False) -> AbstractContextManager[ShowLoop | None]:
+    """A function that shows the progress of a loop; None when quiet."""
+    return nullcontext() if quiet else _table() if sys.stderr.isatty() else nullcontext(plain_loop_lines())
 
 
 def line(step: Progress) -> str:
@@ -127,18 +125,6 @@ def fitted(texts: Sequence[str], width: int) -> tuple[int, str]:
     room = width - TIME - 1  # a blank after the bar
     text = next((text for text in texts if len(text) + NARROWEST_BAR <= room), texts[-1])
     return max(NARROWEST_BAR, min(WIDEST_BAR, room - len(text))), text
-
-
-@contextmanager
-def shown_loop(*, quiet: bool = False) -> Iterator[ShowLoop | None]:
-    """A function that shows the progress of a loop; None when quiet."""
-    if quiet:
-        yield None
-    elif sys.stderr.isatty():
-        with _table() as show:
-            yield show
-    else:
-        yield plain_loop_lines()
 
 
 def record_line(record: Iteration, unit: str, previous: Iteration | None, *, resumed: bool = False) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hulltune.cli.command import DONE, command, note
-from hulltune.cli.files import ANSWERS, QUESTIONS, read, read_references, weights_for, with_references, write_lines
+from hulltune.cli.files import read, read_references, weights_for, while_waiting, with_references, write_lines
 from hulltune.cli.options import (
     Answer,
     Data,
@@ -76,8 +76,7 @@ def compare(
     """
     not_together(("--json", answer.as_json), ("--tsv", as_tsv))
     metric, reading = data.metric, data.reading
-    if metric.waits and store is None:
-        store = ANSWERS
+    store, questions = while_waiting(metric, store)
     from hulltune.tuning.comparison import compare as compare_weights
 
     references = read_references(data.ref)
@@ -89,7 +88,6 @@ def compare(
     else:
         judged, dataset = metric, with_references(dataset, references, metric)
     sides = [_weights(dataset, name, reading.missing) for name in (old, new)]
-    questions = QUESTIONS if metric.waits else None
     found = compare_weights(
         dataset, sides[0], sides[1], metric=judged, threads=reading.threads, store=store, questions=questions
     )

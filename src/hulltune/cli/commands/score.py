@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.command import DONE, command
-from hulltune.cli.files import ANSWERS, QUESTIONS, read_scored, weight_vector, weights_for, write_lines
+from hulltune.cli.files import read_scored, weight_vector, weights_for, while_waiting, write_lines
 from hulltune.cli.options import Answer, Data, answer_options, data_options, field_option, option, weights_option
 from hulltune.cli.values import DERIVATIONS
 from hulltune.errors import InputError
@@ -72,12 +72,11 @@ def score(
     from hulltune.search.problem import Problem
     from hulltune.threads import Workers
 
-    if metric.waits and store is None:
-        store = ANSWERS
+    store, questions = while_waiting(metric, store)
     vector = weight_vector(dataset, weights, missing=reading.missing)
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if store else None
-        problem = Problem.of(dataset, metric, store=kept, questions=QUESTIONS if metric.waits else None)
+        problem = Problem.of(dataset, metric, store=kept, questions=questions)
         tuned = problem.picks(vector, workers=Workers(data.reading.threads))
         baseline = problem.baseline() if problem.has_own_choice else None
         others = [Problem.of(dataset, other, outputs=problem.outputs, store=kept) for other in also or []]

@@ -11,12 +11,12 @@ from hulltune import options
 from hulltune.cli.command import DONE, INTERRUPTED, command, command_line, note
 from hulltune.cli.files import (
     ANSWERS,
-    QUESTIONS,
     give_result,
     read,
     read_references,
     read_scored,
     start_for,
+    while_waiting,
     with_references,
 )
 from hulltune.cli.options import (
@@ -98,12 +98,9 @@ def tune(
         )
     if unseen.heldout_ref and not unseen.heldout:
         raise InputError("--heldout-ref: got references, but no held-out data; give --heldout, too")
-    if metric.waits and tuning["store"] is None:
-        tuning["store"] = ANSWERS
-        if not quiet:
-            note(f"answers are kept in {ANSWERS} (--store names another file)")
-    if metric.waits and tuning["questions"] is None:
-        tuning["questions"] = QUESTIONS
+    if metric.waits and tuning["store"] is None and not quiet:
+        note(f"answers are kept in {ANSWERS} (--store names another file)")
+    tuning["store"], tuning["questions"] = while_waiting(metric, tuning["store"], tuning["questions"])
     began = time.perf_counter()
     from hulltune.tuning import tune as tune_weights
 
