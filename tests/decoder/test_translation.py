@@ -19,11 +19,13 @@ from decoder.language_model import LanguageModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Forest, InputError, read, read_weights
+from hulltune import Corpus, Forest, InputError, kbest, read, read_weights
 from tests.pages import ROOT
 
 Derivation = tuple[tuple[str, ...], tuple[float, ...]]
 """The words of a derivation, and its features but that of the language model."""
+MOST = 100_000
+"""More than the derivations of any forest here."""
 
 
 @pytest.fixture(scope="module")
@@ -77,23 +79,9 @@ def by_recursion(grammar: Grammar, words: list[str]) -> Iterator[Derivation]:
 
 def in_forest(forest: Forest) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
     """All derivations of a forest: words and features."""
-    features = forest.features.toarray()
-
-    @cache
-    def at(node: int) -> list[tuple[tuple[str, ...], np.ndarray]]:
-        found = []
-        for edge in range(int(forest.edge_offsets[node]), int(forest.edge_offsets[node + 1])):
-            choices: list[list[tuple[tuple[str, ...], np.ndarray]]] = [[]]
-            for tail in forest.edge_tails(edge).tolist():
-                choices = [[*chosen, derivation] for chosen in choices for derivation in at(tail)]
-            for chosen in choices:
-                words: list[str] = []
-                for label in forest.labels[forest.label_offsets[edge] : forest.label_offsets[edge + 1]].tolist():
-                    words += chosen[-1 - label][0] if label < 0 else [forest.vocabulary[label]]
-                found.append((tuple(words), features[edge] + sum(part[1] for part in chosen)))
-        return found
-
-    return iter(at(forest.root))
+    found = kbest(Corpus.pack([forest]), dict(START_WEIGHTS), MOST)
+    assert len(found) < MOST
+    return zip((tuple(text.split()) for text in found.texts), found.features.toarray(), strict=True)
 
 
 def derivations(forest: Forest) -> Counter[tuple[tuple[str, ...], tuple[float, ...]]]:
