@@ -43,7 +43,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(random_lists(1), folder / "lists.jsonl")
     write(random_lists(1), folder / "lists.moses", format="moses")
     _write(folder / "lists.refs", [record["refs"][0] for record in records])
-    _write(folder / "bare.jsonl", [json.dumps({**record, "refs": None}) for record in records])
+    bare = [{key: value for key, value in record.items() if key != "refs"} for record in records]
+    _write(folder / "bare.jsonl", [json.dumps(record) for record in bare])
     _write(folder / "old.txt", ["f0 1", "f1 0.3", "f2 0.11"])
     _write(folder / "new.txt", ["f0 -0.2", "f1 1.7", "f2 0.9"])
     write(random_lists(4), folder / "few.jsonl")
