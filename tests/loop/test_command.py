@@ -169,7 +169,7 @@ def test_only_the_last_lines_are_shown(tmp_path: Path) -> None:
     [
         ("decode {input} {output}", {}, "does not name {weights}"),
         ("decode {weigths}", {}, "unknown place .*'weigths'; did you mean 'weights'"),
-        ("decode {weights} {", {}, "a single '{' in the command; write '{{'"),
+        ("decode {weights} {", {}, "decoder:1: a single '{'; write '{{'"),
         ("decode {weights} 'open", {}, "cannot be split into words"),
         ("decode {weights}", {"timeout": 0.0}, "timeout: expected a positive number"),
         ("decode {weights}", {"nbest": 0}, "nbest: expected at least 1"),

@@ -14,7 +14,7 @@ from typing import IO
 
 from hulltune.errors import InputError, check_most, unknown_name
 from hulltune.loop.processes import LOG, DecoderError, DecoderProcesses, hold, last_lines
-from hulltune.loop.weights_template import HOLE, WeightsFormat
+from hulltune.loop.weights_template import HOLE, WeightsFormat, filled, holes_in
 from hulltune.names import MOST_BEST
 
 RUNS_COMMANDS = os.name == "posix"
@@ -81,13 +81,7 @@ class CommandDecoder:
     @property
     def places(self) -> tuple[str, ...]:
         """The names in braces, in order."""
-        names = []
-        for hole in HOLE.finditer(self.command):
-            if hole[1] is not None:
-                names.append(hole[1])
-            elif hole[0] in ("{", "}"):
-                raise InputError(f"decoder: a single {hole[0]!r} in the command; write {hole[0] * 2!r} for a brace")
-        return tuple(names)
+        return tuple(holes_in(self.command, "decoder"))
 
     def weights_path(self, folder: Path) -> Path:
         """The file for the weights; its suffix tells their format."""
@@ -154,10 +148,10 @@ class CommandDecoder:
     def _call(self, values: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
         """The arguments of the process and its environment: for a shell, the values are variables in it."""
         if not self.shell:
-            return [_filled(word, values) for word in self._words()], dict(os.environ)
+            return [filled(word, values) for word in self._words()], dict(os.environ)
         # As a variable, a name with spaces, quotes or $(…) stays one word; in the command, a shell would take it apart.
         variables = {name: f"HULLTUNE_{name.upper()}" for name in values}
-        line = _filled(self.command, {name: f'"${variable}"' for name, variable in variables.items()})
+        line = filled(self.command, {name: f'"${variable}"' for name, variable in variables.items()})
         environment = {**os.environ, **{variables[name]: value for name, value in values.items()}}
         return ["/bin/sh", "-c", line], environment
 
@@ -166,10 +160,6 @@ class CommandDecoder:
             return shlex.split(self.command)
         except ValueError as error:
             raise InputError(f"decoder: the command {self.command!r} cannot be split into words ({error})") from None
-
-
-def _filled(text: str, values: Mapping[str, str]) -> str:
-    return HOLE.sub(lambda hole: hole[0][0] if hole[1] is None else values[hole[1]], text)
 
 
 def _refuse_quotes(command: str) -> None:

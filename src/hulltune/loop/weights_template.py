@@ -51,9 +51,7 @@ class WeightsFormat:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the weights in the template."""
-        if self.template is None:
-            return ()
-        return tuple(hole[1] for hole in HOLE.finditer(self.template) if hole[1] is not None)
+        return () if self.template is None else tuple(holes_in(self.template, self.template_file))
 
     def write(self, weights: Mapping[str, float], path: Path) -> None:
         """Write the weights, atomically."""
@@ -64,31 +62,36 @@ class WeightsFormat:
             file.write(fill_template(self.template, weights, where=self.template_file).encode())
 
 
+def holes_in(text: str, where: str) -> dict[str, int]:
+    """The names in braces, in order, each with its first line; InputError for a single brace."""
+    found: dict[str, int] = {}
+    for hole in HOLE.finditer(text):
+        line = text.count("\n", 0, hole.start()) + 1
+        if hole[0] in ("{", "}"):
+            raise InputError(f"{where}:{line}: a single {hole[0]!r}; write {hole[0] * 2!r} for a brace")
+        if hole[1] is not None:
+            found.setdefault(hole[1], line)
+    return found
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """The text with a value for every name in braces; ``{{`` and ``}}`` are braces."""
+    return HOLE.sub(lambda hole: hole[0][0] if hole[1] is None else values[hole[1]], text)
+
+
 def fill_template(template: str, weights: Mapping[str, float], *, where: str = "template") -> str:
-    """The template with every ``{name}`` replaced by that weight, with all its digits; ``{{`` and ``}}`` are braces.
+    """The template with every ``{name}`` replaced by that weight, with all its digits.
 
     A name without a weight is an error, and so is a weight without a place, which the decoder would never get.
     """
-    used: set[str] = set()
-
-    def filled(hole: re.Match[str]) -> str:
-        line = template.count("\n", 0, hole.start()) + 1
-        if hole[0] in ("{{", "}}"):
-            return hole[0][0]
-        name = hole[1]
-        if name is None:
-            raise InputError(f"{where}:{line}: a single {hole[0]!r}; write {hole[0] * 2!r} for a brace")
+    names = holes_in(template, where)
+    for name, line in names.items():
         if name not in weights:
-            error = unknown_name("weight", name, weights)
-            raise InputError(f"{where}:{line}: {error}")
+            raise InputError(f"{where}:{line}: {unknown_name('weight', name, weights)}")
         if not math.isfinite(weights[name]):
             raise InputError(f"{where}:{line}: the weight of {name!r} is {weights[name]}; expected a finite number")
-        used.add(name)
-        # The shortest text that reads back as the same number: the decoder gets the weights to the last bit.
-        return repr(float(weights[name]))
-
-    text = HOLE.sub(filled, template)
-    left = [name for name in weights if name not in used]
-    if left:
-        raise InputError(f"{where}: no place for the weight of {left[0]!r}; write {{{left[0]}}} where it goes")
-    return text
+    for name in weights:
+        if name not in names:
+            raise InputError(f"{where}: no place for the weight of {name!r}; write {{{name}}} where it goes")
+    # The shortest text that reads back as the same number: the decoder gets the weights to the last bit.
+    return filled(template, {name: repr(float(weight)) for name, weight in weights.items()})
