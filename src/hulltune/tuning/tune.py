@@ -179,19 +179,17 @@ def _tuned(task: _Task) -> TuneResult:
         baseline = problem.baseline(setting.compared, workers=run.workers)
         found, regularisation = run.find(setting, task.reporter(float(metric.score(baseline.total))))
         picks = problem.picks(found.weights, workers=run.workers)
-        outputs = _checked_outputs(task, found, picks)
-    tuned = _Tuned(task, setting, baseline, found, picks, regularisation, found.interrupted or stop.is_set())
+        tuned = _Tuned(task, setting, baseline, found, picks, regularisation)
+        fields = {**tuned.fields(), "outputs": _checked_outputs(task, found, picks)}
+    interrupted = found.interrupted or stop.is_set()
     searched = time.perf_counter()
-    fields, interrupted = tuned.fields(), tuned.interrupted
     try:  # an interrupt from here on loses what is not told yet, never the weights
-        for name, value in tuned.description(best):
-            fields[name] = value
+        fields.update(tuned.description(best, interrupted=interrupted))
     except KeyboardInterrupt:
         interrupted = True
     ended = time.perf_counter()
     result = TuneResult(
         **fields,
-        outputs=outputs,
         interrupted=interrupted,
         seconds=ended - task.began,
         timings={
@@ -244,7 +242,6 @@ class _Tuned:
     found: Found
     picks: Picks
     regularisation: Regularisation | None
-    interrupted: bool
 
     def fields(self) -> dict[str, Any]:
         """The fields of the result that are known after the search."""
@@ -279,7 +276,7 @@ class _Tuned:
     def _by_name(self, weights: Floats) -> dict[str, float]:
         return dict(zip(self.task.problem.feature_names, weights.tolist(), strict=True))
 
-    def description(self, best: Oracle | None) -> Iterator[tuple[str, Any]]:
+    def description(self, best: Oracle | None, *, interrupted: bool) -> Iterator[tuple[str, Any]]:
         """The other fields of the result, one after the other, so that an interrupt keeps those that were told.
 
         A metric that waits for answers is not asked for more outputs.
@@ -296,9 +293,9 @@ class _Tuned:
         yield "without", without
         yield "sensitivity", ranges
         yield "others", {other.metric.signature: self._scores(other) for other in task.others}
-        if task.heldout is not None and not (self.interrupted and problem.metric.waits):
+        if task.heldout is not None and not (interrupted and problem.metric.waits):
             yield "heldout", held_out(task.heldout, found, setting.compared, seed)
-        if self.interrupted:
+        if interrupted:
             return
         again = task.run.with_strength_of(self.regularisation)
         if task.tuning.folds:
