@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 from benchmarks.harness import finish, options_of, table, verdict
 from benchmarks.lists import synthetic
 from hulltune import Dataset, read
-from hulltune.certified.certify import Proven, certify
-from hulltune.certified.limits import Limits
+from hulltune.certified.certify import Certified
 from hulltune.formats import read_weights
 from hulltune.metrics import get_metric
 from hulltune.names import DEFAULT_SEARCH
+from hulltune.search.certificate import Certificate
 from hulltune.search.constraints import Constraints
-from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
 from hulltune.search.random_climb import Climb
 from hulltune.search.strategy import Setting
@@ -67,11 +66,16 @@ class Case:
         held = {name: value for name, value in self.held.items() if name not in self.free}
         return Constraints(fix={**others, **held})
 
-    def certify(self, problem: Problem, *, seconds: float | None = None) -> Proven:
+    def certify(self, problem: Problem, *, seconds: float | None = None) -> Certificate:
         """Run the certified search."""
-        compiled = self.constraints().compile(problem.feature_names)
-        limits = Limits(gap=self.gap, time=seconds or self.seconds)
-        return certify(problem, compiled, feature_units(problem.corpus), limits)
+        return certify(problem, self.constraints(), Certified(gap=self.gap, time=seconds or self.seconds))
+
+
+def certify(problem: Problem, constraints: Constraints, search: Certified) -> Certificate:
+    """The certificate of a search that begins with equal weights over scaled features."""
+    found = search.find(Setting.of(problem, constraints, None), seed=1, threads=1)
+    assert found.certificate is not None
+    return found.certificate
 
 
 def cases() -> list[Case]:
@@ -100,16 +104,15 @@ def targets(selected: Sequence[Case], *, repeats: int) -> list[dict[str, Any]]:
     results, rows = [], []
     for case in selected:
         case.certify(case.problem(), seconds=1.0)  # compiled
-        best, found = float("inf"), None
+        best, proof = float("inf"), None
         for _ in range(repeats if case.target is not None else 1):
             problem = case.problem()
             before = time.process_time()
-            found = case.certify(problem)
+            proof = case.certify(problem)
             best = min(best, time.process_time() - before)
             if best > 5.0:
                 break
-        assert found is not None
-        proof = found.certificate
+        assert proof is not None
         results.append(
             {
                 "case": case.name, "free": case.free, "metric": proof.metric, "value": proof.value,
@@ -182,9 +185,8 @@ def lattices() -> list[dict[str, Any]]:
     best, proof = float("inf"), None
     for _ in range(3):
         problem = Problem.of(data, "wer")
-        compiled = Constraints(fix={"acoustic": 1.0}).compile(problem.feature_names)
         before = time.process_time()
-        proof = certify(problem, compiled, feature_units(problem.corpus), Limits(gap=0.0)).certificate
+        proof = certify(problem, Constraints(fix={"acoustic": 1.0}), Certified(gap=0.0))
         best = min(best, time.process_time() - before)
     assert proof is not None
     row = ("speech lattices, 2 free", f"{proof.value:.4f}", f"{proof.gap:.2g}", f"{proof.boxes:,}", f"{best:.2f}")
@@ -206,9 +208,8 @@ def growth(*, quick: bool) -> list[dict[str, Any]]:
         problem = whole.subset(np.arange(sentences)) if sentences < most else whole
         free = tuple(problem.feature_names[:count])
         held = {name: weight for name, weight in tuned.items() if name not in free}
-        compiled = Constraints(fix=held).compile(problem.feature_names)
         before = time.process_time()
-        proof = certify(problem, compiled, feature_units(problem.corpus), Limits(gap=0.001, time=limit)).certificate
+        proof = certify(problem, Constraints(fix=held), Certified(gap=0.001, time=limit))
         seconds = time.process_time() - before
         results.append(
             {"sentences": sentences, "free": count, "boxes": proof.boxes, "seconds": seconds, "gap": proof.gap}

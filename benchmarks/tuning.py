@@ -41,9 +41,8 @@ from hulltune.search.coordinate import Coordinate
 from hulltune.search.directions import axes, feature_units, random_directions
 from hulltune.search.problem import Problem
 from hulltune.search.random_climb import Climb
-from hulltune.search.steps import Policy, search_lines
+from hulltune.search.steps import search_lines
 from hulltune.search.strategy import Setting, Strategy
-from hulltune.threads import ALONE
 from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.strategies import get_strategy
 
@@ -73,9 +72,9 @@ class Lines:
 
     def searches(self) -> dict[str, Callable[[], object]]:
         """Search all lines, with one call per batch, in one thread."""
-        free = Constraints().compile(self.problem.feature_names)
+        setting = Setting.of(self.problem, Constraints(), None)
         return {
-            str(number): partial(search_lines, self.problem, origin, loss, directions, free, Policy())
+            str(number): partial(search_lines, setting, origin, loss, directions)
             for number, (origin, loss, directions) in enumerate(self.batches)
         }
 
@@ -91,8 +90,8 @@ class Lines:
 def lines_of_a_climb(problem: Problem, *, places: int = 4) -> Lines:
     """The lines of a default climb from equal weights: all axes and 16 random directions from its first places."""
     setting, rng = Setting.of(problem, Constraints(), None), np.random.default_rng(1)
-    climber = Climber(setting, Policy(), rng, ALONE)
-    first = climber.first_position(setting.first)
+    climber = Climber(setting, 0, setting.first, rng)
+    first = climber.first_position()
     way = islice(chain([first], Climb().climb(climber, first)), places)
     groups, units = setting.constraints.groups, setting.units
     return Lines(

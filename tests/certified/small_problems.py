@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.certified.candidates import Candidates, candidates_of
-from hulltune.certified.certify import Proven, certify
-from hulltune.certified.limits import Limits
+from hulltune.certified.certify import Certified
 from hulltune.certified.pools import list_pool
 from hulltune.certified.space import Space, space_of
 from hulltune.metrics.base import Metric
+from hulltune.search.certificate import Certificate
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
+from hulltune.search.strategy import Found, Setting
 from hulltune.threads import Workers
 from hulltune.tuning.inputs import as_dataset
 
 Floats = NDArray[np.float64]
+EXACT = Certified(gap=0.0)
 WORDS = ["ba", "be", "bi", "bo", "bu"]
 
 
@@ -67,9 +69,22 @@ def prepared(problem: Problem, threads: int = 1, **constraints: Any) -> tuple[Sp
     return space, candidates_of(problem, list_pool(problem), space, None, Workers(threads))
 
 
-def certified(problem: Problem, *, gap: float = 0.0, threads: int = 1, **constraints: Any) -> Proven:
-    compiled = Constraints(**constraints).compile(problem.feature_names)
-    return certify(problem, compiled, feature_units(problem.corpus), Limits(gap=gap), threads=threads)
+def certified(
+    problem: Problem, search: Certified = EXACT, *, start: Any = None, threads: int = 1, **constraints: Any
+) -> Found:
+    """What a certified search finds within constraints."""
+    setting = Setting.of(problem, Constraints(**constraints), start)
+    return search.find(setting, seed=1, threads=threads)
+
+
+def proof_of(found: Found) -> Certificate:
+    assert found.certificate is not None
+    return found.certificate
+
+
+def bound_of(problem: Problem, found: Found) -> float:
+    """The loss that no weights are below."""
+    return -proof_of(found).bound if problem.metric.higher_is_better else proof_of(found).bound
 
 
 def losses_at(problem: Problem, points: Floats) -> tuple[Floats, NDArray[np.bool_]]:

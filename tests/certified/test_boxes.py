@@ -35,7 +35,7 @@ def test_random_boxes_are_sound(metric: str, seed: int, fix: bool) -> None:
     rng = np.random.default_rng(seed)
     problem = small_problem(seed, metric, sentences=6, candidates=7, features=4, whole=bool(seed % 2), length=7)
     space, candidates = prepared(problem, fix={"f0": 1.0} if fix else {})
-    boxes = evaluated(candidates, problem.metric, first_parts(candidates, space.faces), np.inf).boxes
+    boxes = evaluated(candidates, problem.metric, first_parts(candidates, space), np.inf)
     for _ in range(5):
         chosen = [boxes[int(k)] for k in rng.choice(len(boxes), min(3, len(boxes)), replace=False)]
         for box in chosen:
@@ -43,8 +43,7 @@ def test_random_boxes_are_sound(metric: str, seed: int, fix: bool) -> None:
             losses, clear = losses_at(problem, points @ space.axes.T)
             assert np.all(losses[clear] >= box.bound)
             _assert_no_winner_is_missing(problem, space, candidates, box, points, clear)
-        children = evaluated(candidates, problem.metric, cut(chosen), np.inf)
-        boxes = children.boxes or boxes
+        boxes = evaluated(candidates, problem.metric, cut(chosen), np.inf) or boxes
 
 
 def _assert_no_winner_is_missing(
@@ -69,7 +68,7 @@ def test_what_boxes_shrink_by_is_not_better_than_enough(metric: str, seed: int) 
     rng = np.random.default_rng(seed)
     problem = small_problem(seed, metric, sentences=6, candidates=7, features=4, whole=bool(seed % 2), length=7)
     space, candidates = prepared(problem, fix={"f0": 1.0})
-    boxes = evaluated(candidates, problem.metric, first_parts(candidates, space.faces), np.inf).boxes
+    boxes = evaluated(candidates, problem.metric, first_parts(candidates, space), np.inf)
     points = np.concatenate([points_in(box, rng, 200) for box in boxes])
     losses, clear = losses_at(problem, points @ space.axes.T)
     enough = float(np.quantile(losses, 0.2))
@@ -77,7 +76,7 @@ def test_what_boxes_shrink_by_is_not_better_than_enough(metric: str, seed: int) 
         parts = cut(boxes)
         thin = [box for number, box in enumerate(boxes) if number not in parts.numbers]
         children = evaluated(candidates, problem.metric, parts, enough)
-        boxes = [box for box in children.boxes if box.bound < enough] + thin
+        boxes = [box for box in children if box.bound < enough] + thin
         better = points[clear & (losses < enough)]
         # A part may be an outer face: then it holds a point of the same ray, which is as good.
         covered = np.zeros(len(better), dtype=bool)

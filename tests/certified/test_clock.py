@@ -18,12 +18,10 @@ import hulltune
 from hulltune import Certified, Constraints, read
 from hulltune.certified import boxes as boxes_module
 from hulltune.certified import candidates as candidates_module
-from hulltune.certified.certify import Proven, certify
-from hulltune.certified.limits import Clock, Limits, Over
+from hulltune.certified.clock import Clock, Over
 from hulltune.metrics import get_metric
-from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
-from tests.certified.small_problems import small_problem
+from tests.certified.small_problems import bound_of, certified, proof_of, small_problem
 from tests.tuning.corpora import random_lists
 
 DATA = Path(__file__).parents[3] / "../shared/data"
@@ -58,19 +56,12 @@ PROBLEMS = {
 }
 
 
-def run(problem: Problem, limits: Limits, **options: Any) -> Proven:
-    constraints = Constraints(fix={"f0": 1.0}).compile(problem.feature_names)
-    return certify(problem, constraints, feature_units(problem.corpus), limits, **options)
-
-
 @pytest.mark.parametrize("kind", PROBLEMS)
 @pytest.mark.parametrize("reason", ["time", "interrupt"])
-@pytest.mark.parametrize("with_start", [True, False])
 def test_a_search_that_ends_at_any_look_has_a_value_and_a_bound(
-    monkeypatch: pytest.MonkeyPatch, kind: str, reason: str, with_start: bool
+    monkeypatch: pytest.MonkeyPatch, kind: str, reason: str
 ) -> None:
-    best = run(PROBLEMS[kind](), Limits(gap=0.0))
-    start = np.array([1.0, 0.5, -0.3]) if with_start else None
+    best = certified(PROBLEMS[kind](), fix={"f0": 1.0})
     ends: list[str] = []
     for number in range(10_000):
         looks = [0]
@@ -82,17 +73,18 @@ def test_a_search_that_ends_at_any_look_has_a_value_and_a_bound(
             return 1e9 if looks[0] > number and reason == "time" else 0.0
 
         monkeypatch.setattr(Clock, "seconds", property(seconds))
-        found = run(PROBLEMS[kind](), Limits(gap=0.0, time=60.0), start=start)
         problem = PROBLEMS[kind]()
-        assert found.loss == problem.loss(found.weights)
-        assert found.outcome.bound <= best.loss <= found.loss
-        assert math.isfinite(found.outcome.bound)
-        assert found.certificate.gap == found.loss - found.outcome.bound >= 0.0
-        ends.append(found.outcome.stopped)
-        if found.outcome.stopped == best.outcome.stopped:
+        found = certified(problem, Certified(gap=0.0, time=60.0), start=[1.0, 0.5, -0.3], fix={"f0": 1.0})
+        assert found.loss == PROBLEMS[kind]().loss(found.weights)
+        bound = bound_of(problem, found)
+        assert bound <= best.loss <= found.loss
+        assert math.isfinite(bound)
+        assert proof_of(found).gap == found.loss - bound >= 0.0
+        ends.append("interrupt" if found.interrupted else proof_of(found).stopped)
+        if ends[-1] == proof_of(best).stopped:
             break
     assert len(ends) > 20
-    assert set(ends) == {reason, best.outcome.stopped}
+    assert set(ends) == {reason, proof_of(best).stopped}
 
 
 def test_a_clock_tells_why_it_is_over() -> None:

@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune import Corpus, Forest, ForestBuilder, read
-from hulltune.certified.certify import certify
-from hulltune.certified.limits import Limits
+from hulltune import Certified, Corpus, Forest, ForestBuilder, read
 from hulltune.certified.pools import forest_pool
 from hulltune.certified.space import space_of
 from hulltune.errors import InputError
@@ -22,6 +20,7 @@ from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import as_dataset
+from tests.certified.small_problems import bound_of, certified, proof_of
 from tests.oracles import derivations, output_of
 from tests.strategies import counts, forests, reals
 
@@ -70,11 +69,11 @@ def test_one_free_weight_has_two_directions(given: list[Forest]) -> None:
     units = feature_units(problem.corpus)
     if not units[0]:
         return
-    constraints = Constraints(fix={"f1": 0.0, "f2": 0.0}).compile(problem.feature_names)
-    found = certify(problem, constraints, units, Limits(gap=0.0))
+    found = certified(problem, fix={"f1": 0.0, "f2": 0.0})
     both = [float(problem.metric.loss(problem.picks(np.array([sign, 0.0, 0.0])).total)) for sign in (-1.0, 1.0)]
     assert found.loss == min(both)
-    assert found.outcome.bound == found.loss
+    assert bound_of(problem, found) == found.loss
+    assert not proof_of(found).is_optimal  # of forests, up to rounding
 
 
 @settings(deadline=None, max_examples=25)
@@ -84,14 +83,13 @@ def test_no_weights_of_a_forest_are_better_than_the_bound(given: list[Forest], s
     units = feature_units(problem.corpus)
     if not np.any(units[1:]):
         return
-    constraints = Constraints(fix={"f0": 1.0}).compile(problem.feature_names)
-    found = certify(problem, constraints, units, Limits(gap=0.0, time=5.0))
+    found = certified(problem, Certified(gap=0.0, time=5.0), fix={"f0": 1.0})
     assert found.loss == float(problem.metric.loss(problem.picks(found.weights).total))
     rng = np.random.default_rng(seed)
     for point in np.column_stack([np.ones(150), rng.standard_cauchy((150, 2))]):
         loss = float(problem.metric.loss(problem.picks(point).total))
         if all(_is_clear(forest, point) for forest in given):
-            assert loss >= found.outcome.bound
+            assert loss >= bound_of(problem, found)
 
 
 def _is_clear(forest: Forest, weights: NDArray[np.float64]) -> bool:
@@ -114,9 +112,8 @@ def test_many_free_weights_of_forests_are_refused() -> None:
             values = [float(k == j) * (node + 1) for j in range(6)]
             builder.add_edge(node, [0] if node else [], features=values, output=["a"])
     problem = Problem(Corpus.pack([builder.build(root=1)]), get_metric("wer"), [("a",)])
-    constraints = Constraints().compile(problem.feature_names)
     with pytest.raises(InputError, match="at most 3"):
-        certify(problem, constraints, feature_units(problem.corpus), Limits())
+        certified(problem)
 
 
 @pytest.mark.skipif(not (DATA / "asr_tts").exists(), reason="the speech lattices in ../shared/data are missing")
@@ -125,9 +122,9 @@ def test_real_lattices_in_a_plane() -> None:
     references = (DATA / "asr_tts/refs.txt").read_text().splitlines()[:8]
     lattices = read([DATA / f"asr_tts/slf/{name}.slf.gz" for name in names])
     problem = Problem.of(as_dataset(lattices, references), "wer")
-    constraints = Constraints(fix={"acoustic": 1.0}).compile(problem.feature_names)
-    found = certify(problem, constraints, feature_units(problem.corpus), Limits(gap=0.0))
-    assert found.certificate.gap == 0.0
+    found = certified(problem, fix={"acoustic": 1.0})
+    proof = proof_of(found)
+    assert (proof.gap, proof.exact, proof.is_optimal) == (0.0, False, False)  # pools are complete up to near ties
     rng = np.random.default_rng(1)
     for _ in range(12):  # each line has hundreds of intervals, all of them exact
         origin = np.append(1.0, rng.uniform([0.0, -60.0], [40.0, 60.0]))

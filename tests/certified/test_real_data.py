@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hulltune.certified.certify import Proven, certify
-from hulltune.certified.limits import Limits
+from hulltune import Certified
 from hulltune.formats import read_weights
-from hulltune.search.constraints import Constraints
-from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
+from hulltune.search.strategy import Found
 from hulltune.tuning.inputs import as_dataset
+from tests.certified.small_problems import bound_of, certified, proof_of
 
 DATA = Path(__file__).parents[3] / "../shared/data"
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the real lists in ../shared/data are missing")
@@ -22,12 +21,7 @@ pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the real lists in ../
 POINTS = 100_000
 
 
-def certified(problem: Problem, held: dict[str, float], gap: float) -> Proven:
-    compiled = Constraints(fix=held).compile(problem.feature_names)
-    return certify(problem, compiled, feature_units(problem.corpus), Limits(gap=gap))
-
-
-def assert_no_point_is_better(problem: Problem, found: Proven, free: list[str], spread: NDArray[np.float64]) -> None:
+def assert_no_point_is_better(problem: Problem, found: Found, free: list[str], spread: NDArray[np.float64]) -> None:
     """Random lines through the space: every interval of them is a point where everything is known exactly."""
     rng = np.random.default_rng(7)
     columns = [problem.feature_names.index(name) for name in free]
@@ -40,22 +34,22 @@ def assert_no_point_is_better(problem: Problem, found: Proven, free: list[str], 
         for surface in problem.surfaces(origin, directions, np.tile([-np.inf, np.inf], (16, 1))):
             losses = surface.losses(problem.metric.loss)
             points += len(losses)
-            assert losses.min() >= found.outcome.bound
-            assert losses.min() >= found.loss - found.certificate.gap
+            assert losses.min() >= bound_of(problem, found)
+            assert losses.min() >= found.loss - proof_of(found).gap
 
 
 def test_speech_two_weights_to_the_last_error() -> None:
     problem = Problem.of(as_dataset(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt"), "wer")
-    found = certified(problem, {"am": 1.0, "lm1": 0.0, "fillers": 0.0}, 0.0)
-    assert found.certificate.gap == 0.0
-    assert found.certificate.boxes < 1000
+    found = certified(problem, fix={"am": 1.0, "lm1": 0.0, "fillers": 0.0})
+    assert proof_of(found).gap == 0.0
+    assert proof_of(found).boxes < 1000
     assert_no_point_is_better(problem, found, ["lm3", "words"], np.array([8.0, 10.0]))
 
 
 def test_speech_four_weights_to_the_last_error() -> None:
     problem = Problem.of(as_dataset(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt"), "wer")
-    found = certified(problem, {"am": 1.0}, 0.0)
-    assert found.certificate.gap == 0.0
+    found = certified(problem, fix={"am": 1.0})
+    assert proof_of(found).gap == 0.0
     assert_no_point_is_better(problem, found, ["lm3", "lm1", "words", "fillers"], np.array([8.0, 2.0, 10.0, 10.0]))
 
 
@@ -63,8 +57,10 @@ def test_translation_two_weights_to_a_thousandth_of_bleu() -> None:
     problem = Problem.of(as_dataset(DATA / "de_en/nbest.txt.gz", DATA / "de_en/refs.txt"), "bleu")
     held = read_weights(DATA / "de_en/decoding.weights")
     free = ["LanguageModel", "WordPenalty"]
-    found = certified(problem, {name: weight for name, weight in held.items() if name not in free}, 0.001)
-    assert 0.0 <= found.certificate.gap <= 0.001
+    found = certified(
+        problem, Certified(gap=0.001), fix={name: weight for name, weight in held.items() if name not in free}
+    )
+    assert 0.0 <= proof_of(found).gap <= 0.001
     assert_no_point_is_better(problem, found, free, np.array([0.5, 2.0]))
 
 
@@ -73,7 +69,7 @@ def test_counts_tie_so_much_that_the_gap_may_stay_open_but_the_bound_holds() -> 
     problem = Problem.of(as_dataset(lists, gold), "aer:reference_offset=1")
     first, *free = problem.feature_names[:3]
     held = {name: float(name == first) for name in problem.feature_names if name not in free}
-    found = certified(problem, held, 0.0)
-    assert found.certificate.stopped in ("gap", "rounding")
-    assert found.certificate.gap < 0.01
+    found = certified(problem, fix=held)
+    assert proof_of(found).stopped in ("gap", "rounding")
+    assert proof_of(found).gap < 0.01
     assert_no_point_is_better(problem, found, free, np.array([1.0, 1.0]))

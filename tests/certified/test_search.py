@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,17 @@ from hulltune.errors import InputError
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.tuning.result import TuneResult
-from tests.certified.small_problems import best_in_plane, candidate, certified, losses_at, problem_of, small_problem
+from hulltune.tuning.summary import proof_text
+from tests.certified.small_problems import (
+    best_in_plane,
+    bound_of,
+    candidate,
+    certified,
+    losses_at,
+    problem_of,
+    proof_of,
+    small_problem,
+)
 from tests.tuning.corpora import random_lists
 
 METRICS = ["wer", "accuracy", "bleu", "chrf", "ter", "mer", "fmeasure", "0.5*bleu - 0.5*ter"]
@@ -31,7 +42,7 @@ def test_the_best_cell_of_all_is_found_in_a_plane(seed: int, whole: bool) -> Non
     if not np.any(feature_units(problem.corpus)[1:]):
         return
     found = certified(problem, fix={"f0": 1.0})
-    assert found.certificate.gap == 0.0
+    assert proof_of(found).gap == 0.0
     assert found.loss == best_in_plane(problem)
 
 
@@ -40,12 +51,12 @@ def test_the_best_cell_of_all_is_found_in_a_plane(seed: int, whole: bool) -> Non
 @given(seed=st.integers(0, 2**32))
 def test_no_weights_are_better_than_the_bound(metric: str, seed: int) -> None:
     problem = small_problem(seed, metric, sentences=6, candidates=6, features=4, whole=False)
-    found = certified(problem, gap=0.0)
+    found = certified(problem)
     rng = np.random.default_rng(seed)
     losses, clear = losses_at(problem, rng.standard_normal((3000, 4)) * 10.0 ** rng.uniform(-2, 2, (3000, 4)))
-    assert losses[clear].min() >= found.outcome.bound
+    assert losses[clear].min() >= bound_of(problem, found)
     assert losses[clear].min() >= found.loss
-    assert found.certificate.gap <= 1e-9 * max(abs(found.loss), 1.0)
+    assert proof_of(found).gap <= 1e-9 * max(abs(found.loss), 1.0)
     assert found.loss == float(problem.metric.loss(problem.picks(found.weights).total))
 
 
@@ -58,10 +69,10 @@ def test_on_a_line_it_agrees_with_the_exact_line_search_to_the_bit(seed: int) ->
     (line,) = problem.search(origin, direction[None], np.array([[-np.inf, np.inf]]))
     losses = problem.surface(line).losses(problem.metric.loss)
     assert found.loss == losses.min()
-    assert found.certificate.gap == 0.0
+    assert proof_of(found).gap == 0.0
     ends = [-math.inf, *line.changes, math.inf]
     at = int(np.searchsorted(ends, found.weights[1]))
-    low, high = found.certificate.cell["f1"]
+    low, high = proof_of(found).cell["f1"]
     assert (-math.inf if low is None else low) == pytest.approx(ends[at - 1], rel=1e-9)
     assert (math.inf if high is None else high) == pytest.approx(ends[at], rel=1e-9)
 
@@ -70,8 +81,8 @@ def test_the_result_is_in_the_middle_of_a_cell() -> None:
     problem = small_problem(3, sentences=20, candidates=8, whole=False)
     found = certified(problem, fix={"f0": 1.0})
     names = list(problem.feature_names)
-    assert found.certificate.cell
-    for name, (low, high) in found.certificate.cell.items():
+    assert proof_of(found).cell
+    for name, (low, high) in proof_of(found).cell.items():
         assert low is not None
         assert high is not None
         assert low < found.weights[names.index(name)] < high
@@ -128,14 +139,14 @@ def test_a_tie_that_is_better_than_both_its_sides_is_no_answer() -> None:
     on_the_tie = float(problem.metric.loss(problem.picks(np.array([1.0, 0.0])).total))
     found = certified(problem, fix={"x": 1.0})
     assert on_the_tie == 0.0
-    assert (found.loss, found.certificate.gap) == (0.5, 0.0)
+    assert (found.loss, proof_of(found).gap) == (0.5, 0.0)
 
 
 def test_one_sentence_one_candidate_and_empty_lists() -> None:
     a, b = candidate("a b", x=1.0, y=0.0), candidate("c", x=0.0, y=1.0)
     assert certified(problem_of([a, b])).loss == 0.0
     assert certified(problem_of([a, b], [b], [])).loss == 4 / 6  # one word wrong and three left out
-    with pytest.raises(InputError, match="no weight is free"):
+    with pytest.raises(InputError, match="no feature differs"):
         certified(problem_of([a]))
 
 
@@ -171,6 +182,9 @@ def test_tune_carries_the_certificate(tmp_path: Path) -> None:
     assert set(proof.cell) == {"f0", "f2"}
     assert proof.metric == result.metric
     assert seen[-1].bound == proof.bound
+    best = f"no weights of the region score less than {proof.value:.6f}"
+    assert proof_text(proof, result) == best
+    assert proof_text(replace(proof, exact=False), result) == f"{best}, up to rounding"
     again = TuneResult.load(result.save(tmp_path / "result.json"))
     assert again == result
     assert "Infinity" not in json.dumps(result.to_dict())

@@ -17,9 +17,8 @@ from hulltune import Constraints, LineCma, Problem, tune
 from hulltune.search import line_cma, starts
 from hulltune.search.climbing import Climber
 from hulltune.search.line_cma import SPREADS, Evolution
-from hulltune.search.steps import Policy
+from hulltune.search.steps import search_lines
 from hulltune.search.strategy import Setting, Status
-from hulltune.threads import ALONE
 from hulltune.tuning.inputs import as_dataset
 from tests.tuning.corpora import QUICK, random_forests, random_lists
 
@@ -102,8 +101,8 @@ def test_samples_outside_of_the_constraints_are_not_learnt_from() -> None:
     rng = np.random.default_rng(1)
     for _ in range(10):
         drawn, lines = evolution.draw(16, rng)
-        found = Climber(setting, Policy(), rng, ALONE).search(
-            evolution.weights, math.inf, evolution.directions(lines), np.tile(evolution.steps, (16, 1))
+        found = search_lines(
+            setting, evolution.weights, math.inf, evolution.directions(lines), points=np.tile(evolution.steps, (16, 1))
         )
         ends = evolution._mean[0] + evolution.steps * lines[found.numbers, :1]
         assert np.all(np.isnan(found.sampled) == (ends < 0.0))
@@ -124,8 +123,8 @@ def test_every_position_keeps_the_constraints_and_has_the_loss_of_decoding(seed:
         tie=[["f3", "f4"]],
     )
     setting = setting_of(seed, features=6, limits=limits)
-    climber = Climber(setting, Policy(), np.random.default_rng(seed), ALONE, SPREADS[seed % 2])
-    position = climber.first_position(setting.first)
+    climber = Climber(setting, 0, setting.first, np.random.default_rng(seed), SPREADS[seed % 2])
+    position = climber.first_position()
     spent = 0
     for moved in LineCma().climb(climber, position):
         assert setting.constraints.violation(moved.weights) is None
@@ -209,7 +208,7 @@ def test_too_many_features_for_a_covariance_are_climbed(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(whitening, "MOST_WHITENED", 3)
     setting = setting_of(7, features=4)
-    climbers = [Climber(setting, Policy(), np.random.default_rng(1), ALONE) for _ in range(2)]
-    first = climbers[0].first_position(setting.first)
+    climbers = [Climber(setting, 0, setting.first, np.random.default_rng(1)) for _ in range(2)]
+    first = climbers[0].first_position()
     evolved, climbed = (list(way.climb(c, first)) for way, c in zip((LineCma(), Climb()), climbers, strict=True))
     assert [each.loss for each in evolved] == [each.loss for each in climbed]

@@ -15,7 +15,8 @@ from hulltune.kernels.surfaces.constants import INNER, LEAST_GAIN, RESOLUTION
 from hulltune.metrics import get_metric
 from hulltune.search.penalty import Penalty
 from hulltune.search.problem import Problem
-from hulltune.search.steps import Policy, search_lines
+from hulltune.search.steps import search_lines
+from hulltune.search.strategy import Setting
 from hulltune.threads import Workers
 
 Floats = NDArray[np.float64]
@@ -63,17 +64,8 @@ def test_no_point_of_a_grid_is_better_than_the_chosen_one(given_: tuple[int, str
     assert penalty(origin) == pytest.approx(slow_penalty(penalty, origin))
     current = plain.loss(origin) + penalty(origin)
     directions, points = rng.normal(size=(5, 3)), np.sort(rng.normal(size=(5, 4)), axis=1)
-    found = search_lines(
-        plain,
-        origin,
-        current,
-        directions,
-        compiled,
-        Policy(),
-        penalty=penalty,
-        points=points,
-        workers=Workers(threads),
-    )
+    setting = Setting(plain, compiled, units, origin, penalty=penalty, workers=Workers(threads))
+    found = search_lines(setting, origin, current, directions, points=points)
     intervals, _ = compiled.intervals(origin, found.directions)
     for line, direction in enumerate(found.directions):
         (surface,) = plain.surfaces(origin, direction[None], intervals[line][None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from hulltune.names import POLICIES
 from hulltune.search import problem as problem_module
 from hulltune.search.problem import Problem
 from hulltune.search.steps import Policy, Round, search_lines, smooth
+from hulltune.search.strategy import Setting
 from hulltune.threads import Workers
 from tests.search.function_metric import FunctionMetric
 from tests.search.readable_steps import choose
@@ -95,12 +97,9 @@ def test_a_round_is_its_lines(
     limits = Constraints(min={names[0]: -3.5}, max={names[1]: 3.5}) if bounded else Constraints()
     compiled = limits.compile(names)
     sampled = np.tile(np.array(sorted(points)), (len(directions), 1))
-    found = search_lines(
-        problem, start, problem.loss(start), np.array(directions), compiled, policy,
-        points=sampled, workers=Workers(threads),
-    )  # fmt: skip
+    setting = Setting(problem, compiled, np.ones(WIDTH), start, policy=policy, workers=Workers(threads))
+    found = search_lines(setting, start, problem.loss(start), np.array(directions), points=sampled)
     assert_as_chosen_slowly(problem_of(corpus, metric), found, policy, sampled, compiled)
-    assert [move.loss for move in found] == found.losses.tolist()
     assert found.gains().tolist() == sorted(
         np.flatnonzero(found.losses < found.current_loss).tolist(), key=lambda line: (found.losses[line], line)
     )
@@ -122,11 +121,10 @@ def test_a_round_over_many_lists_is_its_lines(metric: str, policy: str, monkeypa
     start, directions = rng.normal(size=WIDTH), rng.normal(size=(37, WIDTH))
     points = np.sort(rng.normal(size=(37, 8)), axis=1)
     compiled = Constraints().compile(problem.feature_names)
+    setting = Setting(problem, compiled, np.ones(WIDTH), start, policy=Policy(policy))
     results = [
-        search_lines(
-            problem, start, problem.loss(start), directions, compiled, Policy(policy), points=points, workers=workers
-        )
-        for workers in (Workers(1), Workers(2), Workers(5))
+        search_lines(replace(setting, workers=Workers(count)), start, problem.loss(start), directions, points=points)
+        for count in (1, 2, 5)
     ]
     assert len(results[0].gains()) > 0
     assert_as_chosen_slowly(problem, results[0], Policy(policy), points, compiled)
@@ -147,9 +145,8 @@ def test_real_statistics_and_large_sums_are_searched_line_by_line() -> None:
         problem = Problem(corpus, FunctionMetric(of_texts), [("a",)] * 20)
         compiled = Constraints().compile(problem.feature_names)
         start, points = np.ones(WIDTH), np.zeros((9, 1))
-        found = search_lines(
-            problem, start, problem.loss(start), rng.normal(size=(9, WIDTH)), compiled, Policy(), points=points
-        )
+        setting = Setting(problem, compiled, np.ones(WIDTH), start)
+        found = search_lines(setting, start, problem.loss(start), rng.normal(size=(9, WIDTH)), points=points)
         assert_as_chosen_slowly(problem, found, Policy(), points, compiled)
 
 
@@ -157,10 +154,11 @@ def test_directions_without_room_have_no_line() -> None:
     problem = problem_of(Corpus.pack([Forest.from_nbest(["a", "b"], np.eye(2))]), "wer")
     first, second = problem.feature_names
     fixed = Constraints(fix={first: 1.0}).compile((first, second))
-    found = search_lines(problem, np.ones(2), 1.0, [np.eye(2)[0], np.eye(2)[1]], fixed, Policy())
+    setting = Setting(problem, fixed, np.ones(2), np.ones(2))
+    found = search_lines(setting, np.ones(2), 1.0, [np.eye(2)[0], np.eye(2)[1]])
     assert found.numbers.tolist() == [1]
-    none = search_lines(problem, np.ones(2), 1.0, [], fixed, Policy())
-    assert (len(none), none.gains().tolist(), list(none)) == (0, [], [])
+    none = search_lines(setting, np.ones(2), 1.0, [])
+    assert (len(none), none.gains().tolist()) == (0, [])
 
 
 near = st.integers(0, 3).map(lambda k: k * 2.0**-52)

@@ -21,7 +21,6 @@ from hulltune import (
     Forest,
     GradientClimb,
     LineCma,
-    Policy,
     Powell,
     Problem,
 )
@@ -131,9 +130,9 @@ def test_climbs_do_not_depend_on_who_runs_the_shards(
 ) -> None:
     paths = []
     for asked in (ALONE, workers()):
-        setting = Setting.of(make(), Constraints(), None)
-        climber = Climber(setting, Policy(), np.random.default_rng(1), asked)
-        way = list(strategy.climb(climber, climber.first_position(setting.first)))
+        setting = Setting.of(make(), Constraints(), None, workers=asked)
+        climber = Climber(setting, 0, setting.first, np.random.default_rng(1))
+        way = list(strategy.climb(climber, climber.first_position()))
         paths.append([(place.weights.tolist(), place.loss, place.line_searches) for place in way])
     assert len(paths[0]) > 1
     assert paths[0] == paths[1]

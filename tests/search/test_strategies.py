@@ -25,12 +25,11 @@ from hulltune import (
     tune_loop,
 )
 from hulltune.names import SEARCHES
-from hulltune.search import climbing, gradient
+from hulltune.search import climbing, gradient, steps
 from hulltune.search.climbing import Climber, Climbing
 from hulltune.search.directions import axes
 from hulltune.search.steps import search_lines
 from hulltune.search.strategy import Setting, Strategy
-from hulltune.threads import ALONE
 from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.strategies import STRATEGIES, get_strategy
 from tests.loop.decoders import START, references, shown
@@ -169,9 +168,9 @@ def test_no_axis_gains_where_a_climb_ends(strategy: Climbing) -> None:
     assert found.loss < found.start_loss
     assert found.loss == problem.loss(found.weights)
     lines = axes(setting.constraints.free_groups, setting.units)
-    moves = search_lines(problem, found.weights, found.loss, lines, setting.constraints, Policy(), reach=setting.reach)
-    assert len(moves) == 5
-    assert min(move.loss for move in moves) == found.loss
+    searched = search_lines(setting, found.weights, found.loss, lines)
+    assert len(searched) == 5
+    assert searched.losses.min() == found.loss
 
 
 def searched_lines(strategy: Climbing, monkeypatch: pytest.MonkeyPatch) -> list[list[Floats]]:
@@ -180,13 +179,13 @@ def searched_lines(strategy: Climbing, monkeypatch: pytest.MonkeyPatch) -> list[
     setting = Setting.of(problem, Constraints(), None)
     seen: list[list[Floats]] = []
 
-    def watched(problem: Problem, origin: Floats, loss: float, lines: list[Floats], *rest: Any, **options: Any) -> Any:
+    def watched(setting: Setting, origin: Floats, loss: float, lines: list[Floats]) -> Any:
         seen.append(list(lines))
-        return search_lines(problem, origin, loss, lines, *rest, **options)
+        return search_lines(setting, origin, loss, lines)
 
-    monkeypatch.setattr(climbing, "search_lines", watched)
-    climber = Climber(setting, Policy(), np.random.default_rng(1), ALONE)
-    positions = list(strategy.climb(climber, climber.first_position(setting.first)))
+    monkeypatch.setattr(steps, "search_lines", watched)
+    climber = Climber(setting, 0, setting.first, np.random.default_rng(1))
+    positions = list(strategy.climb(climber, climber.first_position()))
     losses = [position.loss for position in positions]
     assert losses == sorted(losses, reverse=True)
     for position in positions:

@@ -2,10 +2,9 @@
 
 ``certify`` is the way in. ``space`` makes a cube of the weights, ``pools`` finds the candidates that can win in it and
 ``candidates`` their statistics; ``branch_and_bound`` takes ``boxes`` of weights from a queue and splits them;
-``cells`` moves the best weights to the middle of their cell. All of them look at the clock of ``limits``.
+``cells`` moves the best weights to the middle of their cell. All of them look at the ``clock``.
 """
 
-from hulltune.certified.certify import Certified, certify
-from hulltune.certified.limits import Limits
+from hulltune.certified.certify import Certified
 
-__all__ = ["Certified", "Limits", "certify"]
+__all__ = ["Certified"]

@@ -16,8 +16,8 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.certified.candidates import Candidates
-from hulltune.certified.limits import Clock
-from hulltune.certified.space import Faces
+from hulltune.certified.clock import Clock
+from hulltune.certified.space import Space
 from hulltune.metrics.base import Metric
 from hulltune.metrics.bounds import SAFETY, LossBound, Ranges, row_products
 from hulltune.threads import ALONE, Workers
@@ -55,6 +55,8 @@ class Box:
     """For each coordinate, the range of the candidates of a sentence, summed over unresolved sentences."""
     hopes: Floats
     """For each coordinate, how much the bound may tighten if the box gets narrower there."""
+    loss: float = math.inf
+    """The loss at the centre, as the kernels compute it."""
 
     @property
     def centre(self) -> Floats:
@@ -86,20 +88,12 @@ class Parts:
         return Parts(self.parents[first : last + 1], numbers - first, self.lows[some], self.highs[some])
 
 
-@dataclass(frozen=True, eq=False)
-class Children:
-    """Boxes with their bounds, and the losses at their centres as the kernels compute them."""
-
-    boxes: list[Box]
-    losses: Floats
-
-
-def first_parts(candidates: Candidates, faces: Faces) -> Parts:
-    """The faces, as parts of a box with all candidates."""
-    width = faces.lows.shape[1]
+def first_parts(candidates: Candidates, space: Space) -> Parts:
+    """The faces of the space, as parts of a box with all candidates."""
+    faces, width = space.lows.shape
     whole = Box(
-        low=faces.lows[0],
-        high=faces.highs[0],
+        low=space.lows[0],
+        high=space.highs[0],
         bound=-math.inf,
         base=candidates.base,
         sentences=np.arange(candidates.sentences, dtype=np.int32),
@@ -109,7 +103,7 @@ def first_parts(candidates: Candidates, faces: Faces) -> Parts:
         hopes=np.zeros(width),
     )
     # Copies of the ends, as parts shrink.
-    return Parts([whole], np.zeros(len(faces.lows), dtype=np.int64), faces.lows.copy(), faces.highs.copy())
+    return Parts([whole], np.zeros(faces, dtype=np.int64), space.lows.copy(), space.highs.copy())
 
 
 def cut(boxes: Sequence[Box]) -> Parts:
@@ -135,20 +129,18 @@ def evaluated(
     enough: float,
     clock: Clock | None = None,
     workers: Workers = ALONE,
-) -> Children:
-    """The parts of some boxes with their bounds, none improved beyond ``enough``.
+) -> list[Box]:
+    """The parts of some boxes as boxes with their bounds, none improved beyond ``enough``.
 
     Threads share the parts, with a look at the clock before each share. The result does not depend on their number.
     """
 
-    def evaluate(some: slice) -> Children:
+    def evaluate(some: slice) -> list[Box]:
         if clock is not None:
             clock.look()
-        return _Batch(candidates, metric, parts[some], enough).children()
+        return _Batch(candidates, metric, parts[some], enough).boxes()
 
-    shares = workers.map(evaluate, list(_shares(parts, workers.count)))
-    losses = np.concatenate([np.empty(0), *(share.losses for share in shares)])
-    return Children([box for share in shares for box in share.boxes], losses)
+    return [box for share in workers.map(evaluate, list(_shares(parts, workers.count))) for box in share]
 
 
 def _shares(parts: Parts, threads: int) -> Iterator[slice]:
@@ -175,7 +167,7 @@ class _Batch:
     parts: Parts
     enough: float
 
-    def children(self) -> Children:
+    def boxes(self) -> list[Box]:
         """A box for each part."""
         left, least, greatest, at, spreads = self._undecided()
         data = self.candidates
@@ -205,9 +197,10 @@ class _Batch:
                     candidates=left.candidates[begin:end].copy(),
                     spreads=spreads[c],
                     hopes=hopes[c],
+                    loss=float(losses[c]),
                 )
             )
-        return Children(boxes, losses)
+        return boxes
 
     def _undecided(self) -> tuple[Undecided, Floats, Floats, Floats, Floats]:
         """The candidates that are left in each part, with sums of their statistics (see the kernel)."""
@@ -228,6 +221,9 @@ class _Batch:
 
     def _bounds(self, left: Undecided, ranges: Ranges, losses: Floats, hopes: Floats) -> Floats:
         """A bound for each box: at least that of its parent. A box in which all is resolved has a single loss."""
+        from hulltune.kernels.certify import choices
+
+        data, widths = self.candidates, self.parts.highs - self.parts.lows
         resolved = np.diff(left.ends) == 0
         inherited = np.array([parent.bound for parent in self.parts.parents])[self.parts.numbers]
         bounds = np.where(resolved, losses, inherited)
@@ -237,7 +233,9 @@ class _Batch:
             if not len(chosen):
                 break
             bound = self.metric.loss_bound(replace(ranges[chosen], at=at[chosen]))
-            at[chosen] = self._minimisers(left, bound, chosen, hopes)
+            # Slopes are per unit of a statistic; the kernel counts in units of the grid.
+            slopes = np.ascontiguousarray(bound.slopes * data.grids)
+            at[chosen] = choices.minimisers(data.known, left, slopes, chosen, widths, hopes) * data.grids
             bounds[chosen] = np.maximum(bounds[chosen], bound.proven(at[chosen]))
             settled = np.ones(len(chosen), dtype=bool) if bound.settled is None else bound.settled
             promising = bounds[chosen] < self.enough
@@ -265,15 +263,6 @@ class _Batch:
             bounds[chosen[some]] = np.maximum(
                 bounds[chosen[some]], least - (0.0 if data.exact else SAFETY) * np.abs(least)
             )
-
-    def _minimisers(self, left: Undecided, bound: LossBound, chosen: Int64s, hopes: Floats) -> Floats:
-        from hulltune.kernels.certify import choices
-
-        # Slopes are per unit of a statistic; the kernel counts in units of the grid.
-        slopes = np.ascontiguousarray(bound.slopes * self.candidates.grids)
-        widths = self.parts.highs - self.parts.lows
-        sums = choices.minimisers(self.candidates.known, left, slopes, chosen, widths, hopes)
-        return sums * self.candidates.grids
 
     def _contract(self, left: Undecided, bound: LossBound, chosen: Int64s, done: Bools, sums: Floats) -> Int64s:
         """Shrink the boxes that are done; returns the numbers of those that become empty."""

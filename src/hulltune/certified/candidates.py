@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s, decimals
-from hulltune.certified.limits import Clock
+from hulltune.certified.clock import Clock
 from hulltune.certified.pools import Pool
 from hulltune.certified.space import Space
 from hulltune.errors import InputError
@@ -140,7 +140,7 @@ class _Projected(NamedTuple):
         listed = np.flatnonzero(firsts == np.arange(len(features)))
         may_win = winners.possible_winners(
             features, magnitudes, certain, np.searchsorted(listed, starts).astype(np.int64), listed.astype(np.int32),
-            space.faces.lows, space.faces.highs, HALVINGS,
+            space.lows, space.highs, HALVINGS,
         )  # fmt: skip
         return _Projected(features, magnitudes, certain, listed[may_win] + begin)
 
@@ -194,8 +194,9 @@ def _first_of_ties(columns: Floats, features: Floats, magnitudes: Floats, axes: 
     """For each candidate, the first of its sentence with the same score all over the space: the one decoding picks.
 
     Candidates tie where their features are equal, or where weights are tied or fixed and the sums of features are
-    exactly equal, as decimals (see arrays.decimals). Sums that are equal only after rounding stay apart: either
-    candidate may win.
+    exactly equal, as decimals (see arrays.decimals). Decoding rounds both to one score at nearly all weights; where it
+    rounds them a unit of its grid apart, the weights are nearer to a tie than a certificate counts. Sums that are equal
+    only after rounding stay apart: either candidate may win.
     """
     from hulltune.kernels.certify import choices
 

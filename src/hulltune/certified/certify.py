@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import threading
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from hulltune.arrays import Floats
-from hulltune.certified.branch_and_bound import Outcome, branch_and_bound
-from hulltune.certified.cells import best_on_the_line, extents
-from hulltune.certified.limits import FINEST_GAP, Clock, Limits
-from hulltune.certified.space import Space, space_of
+from hulltune.arrays import Floats, take_plain_numbers
+from hulltune.certified.branch_and_bound import BranchAndBound
+from hulltune.certified.cells import extents
+from hulltune.certified.clock import Clock
+from hulltune.certified.space import space_of
+from hulltune.errors import InputError
 from hulltune.interrupts import interrupts_set
+from hulltune.names import GAP
 from hulltune.search.certificate import Certificate
-from hulltune.search.constraints import CompiledConstraints
-from hulltune.search.problem import Problem
 from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
 from hulltune.threads import Workers
 
 
 @dataclass(frozen=True)
-class Certified(Limits, Strategy):
+class Certified(Strategy):
     """Branch and bound over all weights, for a few free ones. It ends when no weights are better by more than ``gap``
     (in the unit of the metric), or after ``time`` seconds with what is proven by then.
 
@@ -38,111 +38,67 @@ class Certified(Limits, Strategy):
     name: ClassVar[str] = "certified"
     asks_by_the_clock: ClassVar[bool] = True
 
+    gap: float = GAP
+    """The gap between value and bound at which the search ends, in the unit of the metric."""
+    time: float = math.inf
+    """The seconds after which it ends with what is proven by then."""
+
+    def __post_init__(self) -> None:
+        take_plain_numbers(self)
+        if not 0.0 <= self.gap < math.inf:
+            raise InputError(f"gap: expected a number of at least 0, got {self.gap}")
+        if not self.time > 0.0:
+            raise InputError(f"time: expected a positive number of seconds, got {self.time}")
+
     def find(self, setting: Setting, *, seed: int, threads: int, report: Report | None = None) -> Found:
-        """The best weights and their certificate. Nothing is random, so the seed does not matter."""
-        problem = setting.problem
-        start_loss = problem.loss(setting.first, workers=Workers(threads))
-        found = certify(
-            problem, setting.constraints, setting.units, self, start=setting.first, threads=threads, report=report,
-            stop=setting.stop,
-        )  # fmt: skip
-        outcome = found.outcome
+        """The best weights and their certificate. Nothing is random, so the seed does not matter.
+
+        The time is that of everything here. Ctrl-C, or who else sets the setting's ``stop``, ends the search with what
+        is proven by then: at first that is the loss of the start, and the least loss that the metric can have.
+        """
+        clock, setting = Clock(self.time, setting.stop), replace(setting, workers=Workers(threads))
+        with interrupts_set(clock.stop):
+            space = space_of(setting.constraints, setting.units)
+            search = BranchAndBound(setting, space, self.gap, clock)
+            search.run(report)
+            best, bound = search.best, search.bound
+            weights = _normalised(setting, best.weights, best.loss)
+            certificate = None
+            if math.isfinite(bound):  # a search that ends before it has a bound has nothing to certify
+                problem = setting.problem
+                certificate = Certificate(
+                    value=problem.metric.score_of(best.loss) + 0.0,
+                    bound=problem.metric.score_of(bound) + 0.0,
+                    gap=best.loss - bound,
+                    region=space.region(),
+                    cell=extents(setting, weights, space),
+                    boxes=search.boxes,
+                    seconds=clock.seconds,
+                    metric=problem.metric.signature,
+                    stopped=search.stopped,
+                    exact=problem.is_lists and bool(np.all(problem.table == np.rint(problem.table))),
+                )
         if report is not None:
-            report(Status(1, 1, outcome.line_searches, found.loss, outcome.bound, outcome.boxes))
+            report(Status(1, 1, best.line_searches, best.loss, bound, search.boxes))
+        history = search.history or [(search.boxes, best.line_searches, best.loss)]
         return Found(
-            weights=found.weights,
+            weights=weights,
             start=setting.first,
-            start_loss=start_loss,
-            loss=found.loss,
-            line_searches=outcome.line_searches,
+            start_loss=search.first.loss,
+            loss=best.loss,
+            line_searches=best.line_searches,
             history=tuple(
-                {"start": 0, "boxes": boxes, "line_searches": spent, "score": problem.metric.score_of(loss)}
-                for boxes, spent, loss in outcome.history
+                {"start": 0, "boxes": boxes, "line_searches": spent, "score": setting.problem.metric.score_of(loss)}
+                for boxes, spent, loss in history
             ),
-            interrupted=outcome.stopped == "interrupt",
-            # A search that is interrupted before it has a bound has nothing to certify.
-            certificate=found.certificate if np.isfinite(outcome.bound) else None,
+            interrupted=search.stopped == "interrupt" or clock.stop.is_set(),
+            certificate=certificate,
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Proven:
-    """Weights in the middle of their cell, their loss, the certificate, and the record of the search."""
-
-    weights: Floats
-    loss: float
-    certificate: Certificate
-    outcome: Outcome
-
-
-def certify(
-    problem: Problem,
-    constraints: CompiledConstraints,
-    units: Floats,
-    limits: Limits,
-    *,
-    start: Floats | None = None,
-    threads: int = 1,
-    report: Report | None = None,
-    stop: threading.Event | None = None,
-) -> Proven:
-    """The best weights within constraints, proven to within ``limits.gap``, or as near as the limits allow.
-
-    The time is that of everything here. Ctrl-C, or who else sets ``stop``, ends the search with what is proven by then:
-    at first that is the loss of ``start``, and the least loss that the metric can have.
-    """
-    clock, workers = Clock(limits.time, stop), Workers(threads)
-    with interrupts_set(clock.stop):
-        space = space_of(constraints, units)
-        if space.is_a_line:
-            outcome = _outcome_on_the_line(problem, space, limits, clock, workers)
-        else:
-            outcome = branch_and_bound(problem, space, limits, clock, start=start, workers=workers, report=report)
-        weights = _normalised(problem, outcome, constraints, workers)
-        certificate = _certificate(problem, outcome, weights, space, clock, workers)
-    if clock.stop.is_set():
-        outcome = replace(outcome, stopped="interrupt")
-    return Proven(weights, outcome.loss, certificate, outcome)
-
-
-def _outcome_on_the_line(problem: Problem, space: Space, limits: Limits, clock: Clock, workers: Workers) -> Outcome:
-    """The best weights of one line. A single line search sees every cell, and is the proof."""
-    weights, loss, bound = best_on_the_line(problem, space, clock, workers)
-    return Outcome(
-        weights=weights,
-        loss=loss,
-        bound=bound,
-        boxes=1,
-        line_searches=1,
-        stopped="gap" if loss - bound <= max(limits.gap, FINEST_GAP * abs(loss)) else "rounding",
-        history=((1, 1, loss),),
-    )
-
-
-def _certificate(
-    problem: Problem, outcome: Outcome, weights: Floats, space: Space, clock: Clock, workers: Workers
-) -> Certificate:
-    sign = -1.0 if problem.metric.higher_is_better else 1.0
-    names = problem.feature_names
-    lines = {names[group[0]]: np.where(np.isin(np.arange(len(names)), group), 1.0, 0.0) for group in space.moving}
-    cells = extents(problem, weights, lines, space.constraints, workers)
-    return Certificate(
-        value=sign * outcome.loss + 0.0,
-        bound=sign * outcome.bound + 0.0,
-        gap=outcome.loss - outcome.bound,
-        region=space.region(),
-        cell={names[k]: cells[names[group[0]]] for group in space.moving for k in group},
-        boxes=outcome.boxes,
-        seconds=clock.seconds,
-        metric=problem.metric.signature,
-        stopped=outcome.stopped,
-        exact=bool(np.all(problem.table == np.rint(problem.table))),
-    )
-
-
-def _normalised(problem: Problem, outcome: Outcome, constraints: CompiledConstraints, workers: Workers) -> Floats:
+def _normalised(setting: Setting, weights: Floats, loss: float) -> Floats:
     """The weights on the scale of the constraints, unless rounding changes the loss there."""
-    weights = constraints.normalised(outcome.weights)
-    if constraints.violation(weights) is None and problem.loss(weights, workers=workers) == outcome.loss:
-        return weights
-    return outcome.weights
+    normalised = setting.constraints.normalised(weights)
+    if setting.constraints.violation(normalised) is None and setting.loss(normalised) == loss:
+        return normalised
+    return weights

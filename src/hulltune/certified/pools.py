@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
-from hulltune.certified.limits import Clock
-from hulltune.certified.space import Faces, Space
+from hulltune.certified.clock import Clock
+from hulltune.certified.space import Space
 from hulltune.data.features import DenseFeatures, Features
 from hulltune.errors import InputError
 from hulltune.geometry.hulls import upper_envelope
@@ -58,7 +58,6 @@ def list_pool(problem: Problem) -> Pool:
 
 def forest_pool(problem: Problem, space: Space, clock: Clock | None = None) -> Pool:
     """The pool of forests: for each sentence, derivations that no other beats anywhere on the faces of the space."""
-    check_free(problem, space)
     clock = clock or Clock()
     numbers, features, sizes = [], [], []
     for sentence in range(len(problem.corpus)):
@@ -100,9 +99,8 @@ class _SentencePool:
         """The outputs that can win on the faces, and the sums of their features."""
         if not self.problem.corpus.edges:
             return self.outputs, self.sums
-        faces = self.space.faces
-        self._meet(_corners_of_boxes(faces))
-        for low, high in zip(faces.lows, faces.highs, strict=True):
+        self._meet(_corners_of_faces(self.space))
+        for low, high in zip(self.space.lows, self.space.highs, strict=True):
             seen = np.empty((0, len(low)))
             while True:
                 self.clock.look()
@@ -133,11 +131,11 @@ class _SentencePool:
         return bool(len(fresh))
 
 
-def _corners_of_boxes(faces: Faces) -> Floats:
+def _corners_of_faces(space: Space) -> Floats:
     """The corners of all faces."""
-    width = faces.lows.shape[1]
+    width = space.lows.shape[1]
     choices = np.array(np.meshgrid(*[[0, 1]] * width)).reshape(width, -1).T.astype(bool)
-    ends = zip(faces.lows, faces.highs, strict=True)
+    ends = zip(space.lows, space.highs, strict=True)
     return np.unique([np.where(choice, high, low) for low, high in ends for choice in choices], axis=0)
 
 

@@ -26,14 +26,6 @@ MOST_MOVING = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Faces:
-    """The boxes to begin with: lows and highs, each (faces, coordinates)."""
-
-    lows: Floats
-    highs: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Space:
     """Coordinates x, the weights that they stand for, and the faces that cover them.
 
@@ -44,7 +36,9 @@ class Space:
     """(features, coordinates)."""
     fixed: bool
     """Whether coordinate 0 stands for the weights that do not change (``axes[:, 0]``)."""
-    faces: Faces
+    lows: Floats
+    """The least coordinates of each face, the box to begin with: (faces, coordinates)."""
+    highs: Floats
     constraints: CompiledConstraints
     moving: tuple[Int64s, ...]
     """The features of each coordinate but the fixed one."""
@@ -79,7 +73,7 @@ class Space:
         """For each weight, the limit of the search where no constraint bounds it."""
         if not self.fixed:
             return REACH * self.scales
-        ends = np.maximum(np.abs(self.faces.lows), np.abs(self.faces.highs)) / self.faces.lows[:, :1]
+        ends = np.maximum(np.abs(self.lows), np.abs(self.highs)) / self.lows[:, :1]
         beyond: Floats = (np.abs(self.axes) * np.maximum(ends.max(axis=0), REACH)).max(axis=1)
         return beyond
 
@@ -93,8 +87,8 @@ class Space:
         if self.fixed:
             for number, group in enumerate(self.moving):
                 size = float(self.axes[group[0], number + 1])
-                lowest = float((self.faces.lows[:, number + 1] / self.faces.lows[:, 0]).min()) * size
-                highest = float((self.faces.highs[:, number + 1] / self.faces.lows[:, 0]).max()) * size
+                lowest = float((self.lows[:, number + 1] / self.lows[:, 0]).min()) * size
+                highest = float((self.highs[:, number + 1] / self.lows[:, 0]).max()) * size
                 ends |= {names[k]: (lowest, highest) for k in group}
         return ends
 
@@ -132,10 +126,10 @@ def space_of(constraints: CompiledConstraints, units: Floats) -> Space:
         scales = np.array([axes[group[0], k + 1] for k, group in enumerate(moving)])
         with np.errstate(over="ignore"):
             faces = _one_face(*(_scaled(bounds, scales, moving, constraints) for bounds in (lower, upper)))
-    return Space(axes, fixed, faces, constraints, moving)
+    return Space(axes, fixed, *faces, constraints, moving)
 
 
-def _cube(lower: Floats, upper: Floats, fixed: bool) -> Faces:
+def _cube(lower: Floats, upper: Floats, fixed: bool) -> tuple[Floats, Floats]:
     """The faces of the cube, where each coordinate goes from −1 or 0 to 0 or 1."""
     if fixed:
         lower, upper = np.append(1.0 / REACH, lower), np.append(1.0, upper)
@@ -149,15 +143,15 @@ def _cube(lower: Floats, upper: Floats, fixed: bool) -> Faces:
                 highs.append(high)
     if not lows:
         raise InputError("certify: the signs leave no weight but 0")
-    return Faces(np.array(lows), np.array(highs))
+    return np.array(lows), np.array(highs)
 
 
-def _one_face(lower: Floats, upper: Floats) -> Faces:
+def _one_face(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     """The box between the bounds. Ends without a bound lie far beyond all others."""
     sizes = np.abs(np.concatenate([lower, upper]))
     far = REACH * max(1.0, float(sizes[np.isfinite(sizes)].max(initial=0.0)))
     low, high = np.where(np.isinf(lower), -far, lower), np.where(np.isinf(upper), far, upper)
-    return Faces(np.append(1.0, low)[None], np.append(1.0, high)[None])
+    return np.append(1.0, low)[None], np.append(1.0, high)[None]
 
 
 def _scaled(bounds: Floats, scales: Floats, moving: tuple[Int64s, ...], constraints: CompiledConstraints) -> Floats:

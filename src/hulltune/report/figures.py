@@ -158,7 +158,9 @@ def plot_plane(plane: MetricPlane) -> Picture:
         label=f"weights given {_score(plane.now_score)}",
     )  # fmt: skip
     proof = plane.certificate
-    proven = "the best there is" if proof.is_optimal else f"proven to {proof.gap:.1g}"
+    proven = (
+        "the best there is" if proof.is_optimal else f"proven to {proof.gap:.1g}" if proof.gap else "up to rounding"
+    )
     axes.scatter(
         *plane.best, s=260, marker="*", color=COLOURS[2], edgecolor="white", linewidth=1.4, zorder=5,
         label=f"optimum {_score(proof.value)}, {proven}",

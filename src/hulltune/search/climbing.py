@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from hulltune.interrupts import interrupts_set
 from hulltune.names import MOST_RESTARTS, RESTARTS
 from hulltune.search.directions import directions_of
 from hulltune.search.starts import random_start, start_near
-from hulltune.search.steps import Policy, Round, policy_of, search_lines
+from hulltune.search.steps import Policy, Position, policy_of
 from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
 from hulltune.threads import Workers
 
@@ -53,52 +52,17 @@ MOST_NUMBERS = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
-class Position:
-    """Weights, their loss, and the line searches spent so far."""
-
-    weights: Floats
-    loss: float
-    line_searches: int
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """A start of a climb: its number, weights and random numbers, and how far to look around it at first.
-
-    The last is a share of the size of the weights, and None for weights that are not known to be good.
-    """
-
-    number: int
-    weights: Floats
-    rng: Generator
-    spread: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Heat:
-    """Climbs that race each other: after ``rounds`` rounds the best go on, one in ``share``, for twice as many, and so
-    on. Without a number of rounds all climb to their ends.
-    """
-
-    starts: Sequence[Start]
-    rounds: int | None = None
-    share: int = 1
-
-
-Ends: TypeAlias = Callable[[], list[Position]]
-"""A function that tells the last position of every climb, the best first."""
-
-
-@dataclass(frozen=True, eq=False)
 class Climber:
-    """The fixed parts of a climb: the setting, the policy of steps, the random numbers, the threads, and how
-    far to look around the start at first (see Start).
+    """The fixed parts of a climb: the setting, its number among all climbs, its first weights and random numbers.
+
+    ``spread`` says how far to look around the first weights, as a share of their size. It is None for weights that are
+    not known to be good.
     """
 
     setting: Setting
-    policy: Policy
+    number: int
+    start: Floats
     rng: Generator
-    workers: Workers
     spread: float | None = None
 
     def axes(self) -> list[Floats]:
@@ -118,62 +82,32 @@ class Climber:
         numbers = sorted({k % len(every) for k in range(turn, turn + count)}) if every else []
         return directions_of([every[k] for k in numbers], self.setting.units)
 
-    def first_position(self, start: Floats) -> Position:
+    def first_position(self) -> Position:
         """The start on the scale of the constraints, unless scaling makes it worse or breaks a bound."""
-        constraints = self.setting.constraints
+        start, constraints = self.start, self.setting.constraints
         weights = constraints.normalised(start)
         if constraints.violation(weights) is not None:
             weights = start
-        loss = self._loss(weights)
+        loss = self.setting.loss(weights)
         if not np.array_equal(weights, start):  # scaling rounds, which could make a start near a tie worse
-            unscaled = self._loss(start)
+            unscaled = self.setting.loss(start)
             weights, loss = (start, unscaled) if unscaled < loss else (weights, loss)
-        return Position(weights, loss, 0)
+        return Position(weights, loss)
 
-    def best_step(self, position: Position, lines: list[Floats]) -> tuple[Position, list[Floats]]:
-        """The position after the best step along any of the lines, and all directions that gain, the best first.
 
-        The position stays if decoding confirms no gain. A gain is computed exactly, but the new weights are then
-        rounded to doubles and scaled: in an interval thinner than that rounding, decoding may see another loss.
-        """
-        searched = self.search(position.weights, position.loss, lines)
-        spent = position.line_searches + len(searched)
-        return self.confirmed(searched, replace(position, line_searches=spent)), list(
-            searched.directions[searched.gains()]
-        )
+@dataclass(frozen=True, eq=False)
+class Heat:
+    """Climbs that race each other: after ``rounds`` rounds the best go on, one in ``share``, for twice as many, and so
+    on. Without a number of rounds all climb to their ends.
+    """
 
-    def search(
-        self,
-        origin: Floats,
-        loss: float,
-        lines: Sequence[Floats] | Floats,
-        points: Floats | None = None,
-        within: float = math.inf,
-    ) -> Round:
-        """The best steps to a loss below ``loss`` along lines from the origin, at most ``within`` long, and the losses
-        at ``points`` of each.
-        """
-        setting = self.setting
-        return search_lines(
-            setting.problem, origin, loss, lines, setting.constraints, self.policy,
-            penalty=setting.penalty, reach=setting.reach, within=within, points=points, workers=self.workers,
-        )  # fmt: skip
+    climbers: Sequence[Climber]
+    rounds: int | None = None
+    share: int = 1
 
-    def confirmed(self, searched: Round, position: Position) -> Position:
-        """The position after the best step of a round that decoding confirms to be better; else the position itself."""
-        constraints = self.setting.constraints
-        for line in searched.gains().tolist():
-            moved = searched.weights_at(line)
-            for weights in (constraints.normalised(moved), moved):
-                if constraints.violation(weights) is None:
-                    loss = self._loss(weights)
-                    if loss < position.loss:
-                        return replace(position, weights=weights, loss=loss)
-        return position
 
-    def _loss(self, weights: Floats) -> float:
-        loss = self.setting.problem.loss(weights, workers=self.workers)
-        return loss if self.setting.penalty is None else loss + self.setting.penalty(weights)
+Ends: TypeAlias = Callable[[], list[Position]]
+"""A function that tells the last position of every climb, the best first."""
 
 
 @dataclass(frozen=True)
@@ -221,12 +155,15 @@ class Climbing(Strategy):
         """
         far = -(-self.restarts // FAR)
         starts = [setting.first, *(random_start(setting, rngs[number]) for number in range(1, far + 1))]
-        yield Heat([Start(number, weights, rngs[number]) for number, weights in enumerate(starts)], rounds=2, share=2)
+        first = [Climber(setting, number, weights, rngs[number]) for number, weights in enumerate(starts)]
+        yield Heat(first, rounds=2, share=2)
         for group, begin in enumerate(range(far + 1, self.restarts + 1, TOGETHER)):
             best, *others = [end.weights for end in ends()[: 1 + OTHERS]]
             distance = NEAR[group % len(NEAR)]
-            numbers = range(begin, min(begin + TOGETHER, self.restarts + 1))
-            near = [Start(k, start_near(setting, best, others, distance, rngs[k]), rngs[k]) for k in numbers]
+            near = [
+                Climber(setting, number, start_near(setting, best, others, distance, rngs[number]), rngs[number])
+                for number in range(begin, min(begin + TOGETHER, self.restarts + 1))
+            ]
             yield Heat(near, rounds=3, share=TOGETHER)
 
     def find(self, setting: Setting, *, seed: int, threads: int, report: Report | None = None) -> Found:
@@ -234,7 +171,7 @@ class Climbing(Strategy):
         rngs = [np.random.default_rng([seed, number]) for number in range(self.restarts + 1)]
         race = _Race(self, setting, threads, report)
         with interrupts_set(race.stop):
-            for heat in self.heats(setting, rngs, race.ends):
+            for heat in self.heats(race.setting, rngs, race.ends):
                 race.run(heat)
                 if race.stop.is_set() or race.ended() is not None:
                     break
@@ -277,9 +214,9 @@ class _Race:
     """Climbs in parallel threads. Each has its own random numbers, so results do not depend on the threads."""
 
     def __init__(self, strategy: Climbing, setting: Setting, threads: int, report: Report | None) -> None:
-        self.strategy, self.setting, self.threads, self.report = strategy, setting, threads, report
-        self.policy = policy_of(strategy.policy, strategy.smoothing)
-        self.workers = Workers(threads)
+        self.strategy, self.threads, self.report = strategy, threads, report
+        policy = policy_of(strategy.policy, strategy.smoothing)
+        self.setting = replace(setting, policy=policy, workers=Workers(threads))
         self.paths: dict[int, list[Position]] = {}
         self.finished = 0
         self.stop = setting.stop
@@ -287,7 +224,7 @@ class _Race:
     def run(self, heat: Heat) -> None:
         """Climb from all starts of a heat; at last one climbs to its end. Of equally good climbs the first goes on."""
         left: list[_Climb] = []
-        self._in_threads([partial(self._begin, left, start) for start in heat.starts])
+        self._in_threads([partial(self._begin, left, climber) for climber in heat.climbers])
         rounds = heat.rounds
         while left and not self.stop.is_set() and not self._is_least():
             last = rounds is None or len(left) == 1
@@ -298,7 +235,7 @@ class _Race:
                 : max(1, len(left) // heat.share)
             ]
             rounds = min(2 * rounds, MOST_ROUNDS)
-        self.finished += len(heat.starts)
+        self.finished += len(heat.climbers)
         self._report()
 
     def ended(self) -> str | None:
@@ -336,16 +273,15 @@ class _Race:
             spent += self.paths[number][-1].line_searches
         return tuple(events)
 
-    def _begin(self, begun: list[_Climb], start: Start) -> None:
-        if self.stop.is_set() and start.number > 0:  # the result needs the loss of the start, which is climb 0
+    def _begin(self, begun: list[_Climb], climber: Climber) -> None:
+        if self.stop.is_set() and climber.number > 0:  # the result needs the loss of the start, which is climb 0
             return
-        new = _Climb(start.number, self._positions(start))
-        self.paths[start.number] = new.path
+        new = _Climb(climber.number, self._positions(climber))
+        self.paths[climber.number] = new.path
         begun.append(new)
 
-    def _positions(self, start: Start) -> Iterator[Position]:
-        climber = Climber(self.setting, self.policy, start.rng, self.workers, start.spread)
-        first = climber.first_position(start.weights)
+    def _positions(self, climber: Climber) -> Iterator[Position]:
+        first = climber.first_position()
         yield first
         if first.loss > self.setting.least_loss:
             for position in self.strategy.climb(climber, first):
@@ -355,7 +291,7 @@ class _Race:
 
     def _in_threads(self, tasks: list[Callable[[], None]]) -> None:
         """Do climbs in threads. This one reports on them: an interrupt, which is raised here, must not end a climb."""
-        climbs, self.workers.count = shares(self.threads, len(tasks), self.setting.problem.corpus.edges)
+        climbs, self.setting.workers.count = shares(self.threads, len(tasks), self.setting.problem.corpus.edges)
         work = Workers(self.threads).begin(self._do, tasks, climbs)
         while True:
             try:

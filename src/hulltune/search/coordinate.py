@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hulltune.arrays import Floats
-from hulltune.search.climbing import Climber, Climbing, Position
+from hulltune.search.climbing import Climber, Climbing
+from hulltune.search.steps import Position, best_step
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Coordinate(Climbing):
         """Positions after each round: search all axes and the direction of the last step, take the best step."""
         axes, last_step = climber.axes(), list[Floats]()
         for _ in range(self.max_rounds):
-            moved, _ = climber.best_step(position, axes + last_step)
+            moved, _ = best_step(climber.setting, position, axes + last_step)
             gained = moved.loss < position.loss
             last_step = [moved.weights - position.weights]
             position = moved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import ClassVar
@@ -15,9 +15,10 @@ from numpy.random import Generator
 from hulltune.arrays import Floats
 from hulltune.kernels.directions.matrices import BITS, product, rounded, square_sum
 from hulltune.names import EVOLUTIONS
-from hulltune.search.climbing import LAST, OTHERS, TOGETHER, Climber, Ends, Heat, Position, Start
+from hulltune.search.climbing import LAST, OTHERS, TOGETHER, Climber, Ends, Heat
 from hulltune.search.random_climb import Climb
 from hulltune.search.starts import random_start, start_near
+from hulltune.search.steps import Position, confirmed, search_lines
 from hulltune.search.strategy import Setting
 from hulltune.search.whitening import Whitening
 
@@ -70,17 +71,17 @@ class LineCma(Climb):
         """The start, then so many starts side by side, each to its end. They lie on the way from the best weights so
         far to others that are nearly as good, with large steps and small ones in turn; one in FAR is random.
         """
-        yield Heat([Start(0, setting.first, rngs[0])])
+        yield Heat([Climber(setting, 0, setting.first, rngs[0])])
         for first in range(1, len(rngs), self.together):
             best, *others = islice(_of_different_loss(ends()), 1 + OTHERS)
-            starts = []
+            climbers = []
             for number, rng in enumerate(rngs[first : first + self.together], start=first):
                 if number % FAR == 0:
-                    starts.append(Start(number, random_start(setting, rng), rng))
+                    climbers.append(Climber(setting, number, random_start(setting, rng), rng))
                 else:
                     near = start_near(setting, best, others, 0.0, rng)
-                    starts.append(Start(number, near, rng, SPREADS[number % 2]))
-            yield Heat(starts)
+                    climbers.append(Climber(setting, number, near, rng, SPREADS[number % 2]))
+            yield Heat(climbers)
 
     def climb(self, climber: Climber, position: Position) -> Iterator[Position]:
         """Positions after each round of a climb from weights that are not known to be good, then after each generation,
@@ -95,17 +96,19 @@ class LineCma(Climb):
         yield from super().climb(climber, position)
 
     def _evolved(self, climber: Climber, position: Position) -> Iterator[Position]:
-        evolution = Evolution(climber.setting, position.weights, climber.spread)
+        setting = climber.setting
+        evolution = Evolution(setting, position.weights, climber.spread)
         idle = 0
         for _ in range(self.max_rounds):
             drawn, lines = evolution.draw(max(self.directions, 1), climber.rng)
             steps = np.tile(evolution.steps, (len(lines), 1))
-            searched = climber.search(
-                evolution.weights, position.loss, evolution.directions(lines), steps, WITHIN * float(steps.max())
-            )
-            moved = climber.confirmed(searched, position)
+            searched = search_lines(
+                setting, evolution.weights, position.loss, evolution.directions(lines),
+                points=steps, within=WITHIN * float(steps.max()),
+            )  # fmt: skip
+            moved = confirmed(setting, searched, position)
             idle = 0 if moved.loss < position.loss else idle + 1
-            position = replace(moved, line_searches=position.line_searches + len(searched))
+            position = moved
             yield position
             used = searched.numbers
             if idle > evolution.patience or not evolution.learn(drawn[used], lines[used], searched.sampled):

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hulltune.search.climbing import Climber, Climbing, Position
+from hulltune.search.climbing import Climber, Climbing
+from hulltune.search.steps import Position, best_step
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Powell(Climbing):
             before = position
             best_gain, best_line = 0.0, 0
             for number, line in enumerate(lines):
-                moved, _ = climber.best_step(position, [line])
+                moved, _ = best_step(climber.setting, position, [line])
                 if position.loss - moved.loss > best_gain:
                     best_gain, best_line = position.loss - moved.loss, number
                 position = moved
@@ -39,6 +40,6 @@ class Powell(Climbing):
                 yield position
                 return
             total_step = position.weights - before.weights
-            position, _ = climber.best_step(position, [total_step])
+            position, _ = best_step(climber.setting, position, [total_step])
             lines[best_line] = total_step
             yield position

@@ -9,8 +9,9 @@ from typing import ClassVar
 from hulltune.arrays import Floats
 from hulltune.errors import InputError, check_most
 from hulltune.names import DIRECTIONS, MOST_DIRECTIONS
-from hulltune.search.climbing import Climber, Climbing, Position
+from hulltune.search.climbing import Climber, Climbing
 from hulltune.search.directions import MOST_AXES
+from hulltune.search.steps import Position, best_step
 
 CARRIED = 3
 """Up to 1/CARRIED of the directions of a round are directions that gained in the round before."""
@@ -55,7 +56,7 @@ class Climb(Climbing):
         idle, turn = 0, 0
         for _ in range(self.max_rounds):
             lines = self._lines(climber, promising, turn, thorough=idle + 1 >= self.patience)
-            moved, gaining = climber.best_step(position, lines + self.further_lines(climber, position.weights))
+            moved, gaining = best_step(climber.setting, position, lines + self.further_lines(climber, position.weights))
             turn += self.directions
             if moved.loss < position.loss:
                 idle = 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +13,10 @@ from hulltune.arrays import Bools, Floats, Int64s, take_plain_numbers
 from hulltune.errors import InputError, unknown_name
 from hulltune.names import POLICIES, SMOOTHINGS
 from hulltune.search.constraints import CompiledConstraints
-from hulltune.search.penalty import Penalty
-from hulltune.search.problem import Problem, Swept
-from hulltune.threads import ALONE, Workers
+from hulltune.search.problem import Swept
+
+if TYPE_CHECKING:
+    from hulltune.search.strategy import Setting
 
 AT_ONCE = 1 << 22
 """The most weights in the directions of one pass: tables over them take a few times 32 MB."""
@@ -62,12 +64,12 @@ def policy_of(policy: str | Policy, smoothing: str = "none") -> Policy:
 
 
 @dataclass(frozen=True, eq=False)
-class Move:
-    """The result of one line search: weights, their loss on the error surface, and the direction searched."""
+class Position:
+    """Weights, their loss, and the line searches spent so far."""
 
     weights: Floats
     loss: float
-    direction: Floats
+    line_searches: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +95,6 @@ class Round:
     def __len__(self) -> int:
         return len(self.etas)
 
-    def __iter__(self) -> Iterator[Move]:
-        return map(self.move, range(len(self)))
-
-    def move(self, line: int) -> Move:
-        """The result of one line."""
-        return Move(self.weights_at(line), float(self.losses[line]), self.directions[line])
-
     def weights_at(self, line: int) -> Floats:
         """The weights that the step along a line leads to."""
         eta = self.etas[line]
@@ -113,51 +108,89 @@ class Round:
 
 
 def search_lines(
-    problem: Problem,
+    setting: Setting,
     origin: Floats,
     current_loss: float,
     directions: Sequence[Floats] | Floats,
-    constraints: CompiledConstraints,
-    policy: Policy,
     *,
-    penalty: Penalty | None = None,
-    reach: Floats | None = None,
-    within: float = math.inf,
     points: Floats | None = None,
-    workers: Workers = ALONE,
+    within: float = math.inf,
 ) -> Round:
     """The best step along each direction within the constraints; all share one pass over the features.
 
-    Directions are restricted to the weights that may move. Steps are at most ``within`` long, as multiples of their
-    direction: short lines cost less. ``points`` asks for the loss at some points of each line, too, a row of them for
-    each direction, in increasing order: they are read off the error surface and cost next to nothing. With a penalty,
+    Directions are restricted to the weights that may move. ``points`` asks for the loss at some points of each line,
+    too, a row of them for each direction, in increasing order: they are read off the error surface and cost next to
+    nothing. Steps are at most ``within`` long, as multiples of their direction: short lines cost less. With a penalty,
     all losses are sums with it.
     """
-    points = np.empty((len(directions), 0)) if points is None else np.asarray(points, dtype=np.float64)
+    points = np.empty((len(directions), 0)) if points is None else points
     at_once = max(AT_ONCE // len(origin), LEAST_AT_ONCE)
-    if len(directions) > at_once:
-        parts = [slice(first, first + at_once) for first in range(0, len(directions), at_once)]
-        rounds = [
-            search_lines(
-                problem, origin, current_loss, directions[part], constraints, policy,
-                penalty=penalty, reach=reach, within=within, points=points[part], workers=workers,
-            )
-            for part in parts
-        ]  # fmt: skip
-        return _together([replace(r, numbers=r.numbers + part.start) for r, part in zip(rounds, parts, strict=True)])
-    lines = constraints.restrict(np.reshape(np.array(directions), (-1, len(origin))))
-    intervals, room = constraints.intervals(origin, lines, reach)
+    found = [
+        _round(setting, origin, current_loss, slice(first, first + at_once), directions, points, within)
+        for first in range(0, max(len(directions), 1), at_once)
+    ]
+    if len(found) == 1:
+        return found[0]
+    return Round(
+        origin,
+        current_loss,
+        numbers=np.concatenate([each.numbers for each in found]),
+        directions=np.concatenate([each.directions for each in found]),
+        etas=np.concatenate([each.etas for each in found]),
+        losses=np.concatenate([each.losses for each in found]),
+        sampled=np.concatenate([each.sampled for each in found]),
+    )
+
+
+def best_step(setting: Setting, position: Position, directions: Sequence[Floats]) -> tuple[Position, list[Floats]]:
+    """The position after the best step along any of the directions, and all directions that gain, the best first.
+
+    The position stays if decoding confirms no gain. A gain is computed exactly, but the new weights are then rounded to
+    doubles and scaled: in an interval thinner than that rounding, decoding may see another loss.
+    """
+    searched = search_lines(setting, position.weights, position.loss, directions)
+    return confirmed(setting, searched, position), list(searched.directions[searched.gains()])
+
+
+def confirmed(setting: Setting, searched: Round, position: Position) -> Position:
+    """The position after a round: at the best of its steps that decoding confirms to be better, if there is one."""
+    constraints, spent = setting.constraints, position.line_searches + len(searched)
+    for line in searched.gains().tolist():
+        moved = searched.weights_at(line)
+        for weights in (constraints.normalised(moved), moved):
+            if constraints.violation(weights) is None:
+                loss = setting.loss(weights)
+                if loss < position.loss:
+                    return Position(weights, loss, spent)
+    return replace(position, line_searches=spent)
+
+
+def _round(
+    setting: Setting,
+    origin: Floats,
+    current_loss: float,
+    part: slice,
+    directions: Sequence[Floats] | Floats,
+    points: Floats,
+    within: float,
+) -> Round:
+    """The lines along some of the directions, in one pass."""
+    from hulltune.kernels.surfaces.steps import choose_penalised
+
+    problem, constraints, policy, penalty = setting.problem, setting.constraints, setting.policy, setting.penalty
+    lines = constraints.restrict(np.reshape(np.array(directions[part]), (-1, len(origin))))
+    intervals, room = constraints.intervals(origin, lines, setting.reach)
     bounds = np.minimum(np.maximum(intervals, -within), within)[room]
-    lines, points, numbers = lines[room], points[room], np.flatnonzero(room)
+    lines, points, numbers = lines[room], points[part][room], np.flatnonzero(room) + part.start
     if not len(lines):
         return Round(origin, current_loss, numbers, lines, np.empty(0), np.empty(0), points)
     scales = _sizes_beside(origin, lines)
-    segments = problem.segments(origin, lines, bounds, workers=workers)
+    segments = problem.segments(origin, lines, bounds, workers=setting.workers)
     if penalty is None:
         below = np.full(len(lines), current_loss)
         swept = problem.sweep(
             segments, bounds, scales, below, points,
-            keep="best" if policy.smoothing == "none" else "all", workers=workers,
+            keep="best" if policy.smoothing == "none" else "all", workers=setting.workers,
         )  # fmt: skip
         etas, losses = _steps(swept, bounds, scales, current_loss, policy)
         sampled = swept.sampled
@@ -165,25 +198,12 @@ def search_lines(
         rows = penalty.along(origin, lines)
         # An interval is of use only if its loss and the least penalty of the whole line are below the current sum.
         below = current_loss - penalty.least(rows)
-        swept = problem.sweep(segments, bounds, scales, below, points, keep="below", workers=workers)
-        etas, losses = _penalised_steps(swept, scales, current_loss, rows, penalty)
+        swept = problem.sweep(segments, bounds, scales, below, points, keep="below", workers=setting.workers)
+        etas, losses = choose_penalised(swept.intervals, swept.losses, current_loss, scales, rows, penalty.angle)
         sampled = swept.sampled + penalty.at(rows, points)
     sampled[(points < bounds[:, :1]) | (points > bounds[:, 1:])] = np.nan
     kept = _kept(origin, lines, etas, constraints)
     return Round(origin, current_loss, numbers[kept], lines[kept], etas[kept], losses[kept], sampled[kept])
-
-
-def _together(rounds: Sequence[Round]) -> Round:
-    """The round of all lines of some rounds from one origin."""
-    return Round(
-        rounds[0].origin,
-        rounds[0].current_loss,
-        numbers=np.concatenate([each.numbers for each in rounds]),
-        directions=np.concatenate([each.directions for each in rounds]),
-        etas=np.concatenate([each.etas for each in rounds]),
-        losses=np.concatenate([each.losses for each in rounds]),
-        sampled=np.concatenate([each.sampled for each in rounds]),
-    )
 
 
 def _steps(swept: Swept, bounds: Floats, scales: Floats, current_loss: float, policy: Policy) -> tuple[Floats, Floats]:
@@ -221,15 +241,6 @@ def _smoothed(swept: Swept, around_zero: Bools, policy: Policy) -> tuple[Floats,
         if around_zero[line]:
             currents[line] = losses[first + np.searchsorted(lefts[first + 1 : last], 0.0, side="right")]
     return losses, currents
-
-
-def _penalised_steps(
-    swept: Swept, scales: Floats, current_loss: float, rows: Floats, penalty: Penalty
-) -> tuple[Floats, Floats]:
-    """The step to the smallest sum of loss and penalty on each line, and that sum."""
-    from hulltune.kernels.surfaces.steps import choose_penalised
-
-    return choose_penalised(swept.intervals, swept.losses, current_loss, scales, rows, penalty.angle)
 
 
 def _kept(origin: Floats, lines: Floats, etas: Floats, constraints: CompiledConstraints) -> Bools:

@@ -19,6 +19,7 @@ from hulltune.search.constraints import FARTHEST_WEIGHT, CompiledConstraints, Co
 from hulltune.search.directions import Axis, axes_of, check_units, feature_units, inverse_units
 from hulltune.search.penalty import Penalty
 from hulltune.search.problem import Problem
+from hulltune.search.steps import Policy
 from hulltune.search.whitening import Whitening
 from hulltune.threads import ALONE, Workers
 
@@ -35,10 +36,14 @@ class Setting:
     first: Floats
     model: Floats | None = None
     """The weights of the decoder itself, if they are known and no start was given."""
+    reach: Floats | None = None
+    """The limit of each weight where no constraint bounds it; none where only directions matter."""
+    policy: Policy = field(default_factory=Policy)
+    """The point of the best interval of a line to step to."""
     stop: threading.Event = field(default_factory=threading.Event)
     """Set to end the search with the best weights so far; Ctrl-C sets it."""
     workers: Workers = ALONE
-    """The threads for what comes before the search."""
+    """The threads that share each part of the work."""
     penalty: Penalty | None = None
     """A penalty on weights that is added to all losses."""
     least_loss: float = -np.inf
@@ -51,11 +56,10 @@ class Setting:
         """The weights of the baseline for sentences without a first choice of their own."""
         return self.first if self.model is None else self.model
 
-    @cached_property
-    def reach(self) -> Floats:
-        """The limit of each weight where no constraint bounds it."""
-        sizes = np.maximum(np.where(self.units > 0.0, inverse_units(self.units), 1.0), np.abs(self.first))
-        return FARTHEST_WEIGHT * sizes
+    def loss(self, weights: Floats) -> float:
+        """The loss of decoding with weights, and their penalty."""
+        loss = self.problem.loss(weights, workers=self.workers)
+        return loss if self.penalty is None else loss + self.penalty(weights)
 
     @cached_property
     def axes(self) -> list[Axis]:
@@ -87,8 +91,11 @@ class Setting:
         if model is not None and start is None:
             own = np.array([model.get(name, 0.0) for name in problem.feature_names])
         first = _first_weights(problem, compiled, units, start)
+        reach = FARTHEST_WEIGHT * np.maximum(np.where(units > 0.0, inverse_units(units), 1.0), np.abs(first))
         least = float(problem.metric.least_loss)
-        return Setting(problem, compiled, units, first, own, workers=workers, least_loss=least, start=start)
+        return Setting(
+            problem, compiled, units, first, own, reach, workers=workers, least_loss=least, start=start
+        )
 
 
 def _first_weights(problem: Problem, constraints: CompiledConstraints, units: Floats, start: Start) -> Floats:

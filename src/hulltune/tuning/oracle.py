@@ -16,7 +16,8 @@ from hulltune.metrics.wer import Cer, Wer
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units, some_axes
 from hulltune.search.problem import Problem, exact_sum, some_rows
-from hulltune.search.steps import Policy, search_lines
+from hulltune.search.steps import Position, best_step
+from hulltune.search.strategy import Setting
 from hulltune.threads import Workers
 from hulltune.tuning.best_choice import Choice, best_choice
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, as_weights
@@ -241,18 +242,18 @@ def _short_search(problem: Problem, threads: int | None) -> tuple[Int64s, Floats
     """
     workers = Workers(threads)
     units = feature_units(problem.corpus, workers=workers)
-    free = Constraints().compile(problem.feature_names)
-    weights = free.start(units)
+    free = Constraints(scale="none").compile(problem.feature_names)
+    setting = Setting(problem, free, units, free.start(units), workers=workers)
+    position = Position(setting.first, setting.loss(setting.first))
     axes = some_axes(units)
     lines = axes[:: -(-len(axes) // AXES)] if axes else []
     met: list[Int64s] = [np.empty(0, dtype=np.int64)]
-    loss = problem.loss(weights, workers=workers)
+    everywhere = np.tile([-np.inf, np.inf], (len(lines), 1))
     for _ in range(STEPS if lines else 0):
-        found = problem.search(weights, np.array(lines), np.tile([-np.inf, np.inf], (len(lines), 1)), workers=workers)
+        found = problem.search(position.weights, np.array(lines), everywhere, workers=workers)
         met += [line.outputs.astype(np.int64) for line in found]
-        moves = search_lines(problem, weights, loss, lines, free, Policy(), workers=workers)
-        best = min(moves, key=lambda move: move.loss, default=None)
-        if best is None or not best.loss < loss:
+        moved, _ = best_step(setting, position, lines)
+        if not moved.loss < position.loss:
             break
-        weights, loss = best.weights, problem.loss(best.weights, workers=workers)
-    return np.concatenate(met), weights
+        position = moved
+    return np.concatenate(met), position.weights

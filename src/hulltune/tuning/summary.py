@@ -203,8 +203,9 @@ def _certificate(result: TuneResult) -> list[Block]:
 def proof_text(proof: Certificate, result: TuneResult) -> str:
     """What a certificate proves, as a sentence."""
     digits, better = digits_of(result) + 2, "more" if result.higher_is_better else "less"
-    if proof.is_optimal:
-        return f"no weights of the region score {better} than {proof.value:.{digits}f}"
+    if proof.gap == 0.0:
+        rounding = "" if proof.exact else ", up to rounding"
+        return f"no weights of the region score {better} than {proof.value:.{digits}f}{rounding}"
     reached = f"{proof.value:.{digits}f} is reached, gap {proof.gap:.2g}"
     return f"no weights of the region score {better} than {proof.bound:.{digits}f}; {reached}"
 

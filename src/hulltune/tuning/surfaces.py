@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hulltune.arrays import Floats, as_number
-from hulltune.certified.certify import certify
-from hulltune.certified.limits import Limits
+from hulltune.certified.certify import Certified
 from hulltune.errors import InputError, check_most, unknown_name
 from hulltune.metrics.base import Metric
 from hulltune.search.certificate import Certificate
 from hulltune.search.constraints import Constraints
-from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
+from hulltune.search.strategy import Setting
 from hulltune.surface import SLIVER
 from hulltune.threads import check_threads
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, weight_vector
@@ -246,14 +245,14 @@ def metric_plane(
     view: View | None = None,
     rows: int = 400,
     grid: tuple[int, int] | None = None,
-    limits: Limits | None = None,
+    seconds: float = 120.0,
     threads: int | None = 1,
 ) -> MetricPlane:
     """The exact surface over the weights of two features, and its certified optimum.
 
     ``data``, ``references`` and ``metric`` are as in ``tune``. ``view`` is the part to show (by default the weights,
     the optimum and room around them), in ``rows`` lines that are exact from end to end. ``grid`` is a number of columns
-    and rows of points to compare with.
+    and rows of points to compare with. The optimum is what is proven within so many ``seconds``.
 
     >>> from hulltune import metric_plane
     >>> from hulltune.simulate import simulated_task
@@ -273,11 +272,10 @@ def metric_plane(
     if columns[0] == columns[1]:
         raise InputError(f"plane: expected two different features, got {features[0]!r} twice")
     held = {name: float(here[k]) for k, name in enumerate(problem.feature_names) if k not in columns}
-    constraints = Constraints(fix=held, scale="none").compile(problem.feature_names)
-    found = certify(
-        problem, constraints, feature_units(problem.corpus), limits or Limits(gap=0.0, time=120.0),
-        start=here if np.any(here) else None, threads=check_threads(threads),
-    )  # fmt: skip
+    setting = Setting.of(problem, Constraints(fix=held, scale="none"), here.tolist() if np.any(here) else None)
+    found = Certified(gap=0.0, time=seconds).find(setting, seed=1, threads=check_threads(threads))
+    if found.certificate is None:
+        raise InputError(f"plane: nothing was proven within {seconds:g} s; give it more seconds")
     best = (float(found.weights[columns[0]]), float(found.weights[columns[1]]))
     now = (float(here[columns[0]]), float(here[columns[1]]))
     if not any(held.values()):  # only the direction matters, so the optimum is shown at the size of the weights

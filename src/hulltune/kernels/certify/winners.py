@@ -412,29 +412,3 @@ def cut(lows: FloatRows, highs: FloatRows, spreads: FloatRows, hopes: FloatRows)
                 part_lows[parts, axis] = middle
             parts += 1
     return numbers[:parts], part_lows[:parts], part_highs[:parts]
-
-
-@kernel
-def nearest_changes(lefts: Floats, low: float, high: float, first: float, last: float) -> tuple[float, Floats, float]:
-    """The last change before two places, all those between them, and the first after them, in any order of the
-    changes; ``low`` and ``high`` where there is none. What lies at ``low`` is no change.
-    """
-    before, after, count = low, high, 0
-    found_before, found_after = False, False
-    for left in lefts:
-        count += left != low and first <= left <= last
-    within = np.empty(count, np.float64)
-    count = 0
-    for left in lefts:
-        if left == low:
-            continue
-        if left < first:
-            if not found_before or left > before:
-                before, found_before = left, True
-        elif left > last:
-            if not found_after or left < after:
-                after, found_after = left, True
-        else:
-            within[count] = left
-            count += 1
-    return before, within, after

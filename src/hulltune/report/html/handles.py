@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int64s
-from hulltune.certified.limits import Limits
 from hulltune.report.html.winners import Searched, Winners
 from hulltune.search.problem import Problem
 from hulltune.tuning.surfaces import MetricPlane, MetricSurface, metric_plane
@@ -26,8 +25,8 @@ ROOM = 8.0
 
 ROWS, COLUMNS = 64, 96
 """The cells of a plane. Each row is a line search of the corpus, and every sentence has a winner in each cell."""
-LIMITS = Limits(gap=0.0, time=20.0)
-"""The proof of a plane takes well under a second for lists. What is proven within the time is told."""
+SECONDS = 20.0
+"""The time for the proof of a plane, which takes well under a second for lists. What is proven within it is told."""
 GRID = (6, 6)
 """The columns and rows of the grid that people would have searched."""
 
@@ -197,7 +196,7 @@ def page_plane(
 ) -> PagePlane:
     """The plane of two weights with its optimum, and with the grid that people would have searched."""
     names = (problem.feature_names[pair[0]], problem.feature_names[pair[1]])
-    plane = metric_plane(problem, weights, names, rows=rows, grid=GRID, limits=LIMITS)
+    plane = metric_plane(problem, weights, names, rows=rows, grid=GRID, seconds=SECONDS)
     left, right = plane.view[:2]
     middles = left + (np.arange(columns) + 0.5) * (right - left) / columns
     return PagePlane(pair, plane, middles, plane.raster(columns))
