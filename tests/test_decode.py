@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import Corpus, Envelope, Forest, decode, envelope, kbest, rerank
-from hulltune.metrics import get_metric
-from hulltune.search.problem import Problem
 from tests.oracles import derivations, edge_lines
+from tests.problems import corpus_problem
 from tests.strategies import counts, forests, lists, reals, vectors
 
 few_values = st.integers(-1, 1).map(float)
@@ -41,7 +40,7 @@ def test_one_rule_breaks_all_ties(forest: Forest, origin: list[float], direction
     assert decoded.at(0.0) == found.at(eta)
     assert [each.edges for each in kbest(forest, weights, 20)[0]] == ranked[:20]
     assert list(rerank(forest, weights.tolist())) == [" ".join(winner.tokens)]
-    problem = Problem(Corpus.pack([forest]), get_metric("wer"), [("a",)])
+    problem = corpus_problem([forest], "wer", [("a",)])
     (surface,) = problem.search(np.array(origin), np.array([direction]), np.array([[-np.inf, np.inf]]))
     place = int(np.searchsorted(surface.lefts, eta, side="right")) - 1
     assert problem.outputs.text(int(surface.outputs[place])) == " ".join(winner.tokens)

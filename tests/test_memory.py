@@ -21,6 +21,7 @@ from hulltune.formats import streams
 from hulltune.memory import check_memory, memory_left, size_text
 from hulltune.search.random_climb import Climb
 from hulltune.simulate import simulated_task
+from tests.problems import corpus_problem
 
 GB = 1 << 30
 
@@ -229,9 +230,7 @@ def test_a_large_forest_is_searched_in_parts(monkeypatch: pytest.MonkeyPatch) ->
     """
     from hulltune.data.corpus import Corpus
     from hulltune.lines.compute import search_block
-    from hulltune.metrics import get_metric
     from hulltune.search import shards
-    from hulltune.search.problem import Problem
 
     rng = np.random.default_rng(4)
     arcs = [
@@ -247,7 +246,7 @@ def test_a_large_forest_is_searched_in_parts(monkeypatch: pytest.MonkeyPatch) ->
     intervals = np.tile([-np.inf, 2.0], (21, 1))
 
     def answers() -> Any:
-        problem = Problem(corpus, get_metric("wer"), [("w1 w2 w3",)] * 3)
+        problem = corpus_problem(corpus, "wer", [("w1 w2 w3",)] * 3)
         found = problem.search(origin, lines, intervals)
         derived = problem.derivations(origin, lines, intervals)
         texts = [[problem.text(number) for number in line.outputs.tolist()] for line in found]
@@ -307,16 +306,13 @@ class Numbers(list[float]):
 
 
 def test_outputs_that_fill_the_memory_end_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hulltune.data.corpus import Corpus
-    from hulltune.metrics import get_metric
     from hulltune.search import outputs
-    from hulltune.search.problem import Problem
 
     monkeypatch.setattr(outputs, "CHECKED_WORDS", 1)
     monkeypatch.setattr(outputs, "FIRST_SLOTS", 2)
     monkeypatch.setattr(outputs, "memory_left", lambda: 1 << 20)
     arcs = [(k, k + 1, f"w{k}{j}", [float(j), float(k * j)]) for k in range(30) for j in range(3)]
     forest = Forest.from_lattice(arcs, start=0, finals=[30], feature_names=["x", "y"])
-    problem = Problem(Corpus.pack([forest]), get_metric("wer"), [("w00",)])
+    problem = corpus_problem([forest], "wer", [("w00",)])
     with pytest.raises(InputError, match=r"\d+ outputs of forests were met, and 1.0 MB of memory is left; prune the"):
         problem.search(np.ones(2), np.eye(2), np.tile([-np.inf, np.inf], (2, 1)))

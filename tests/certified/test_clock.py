@@ -22,6 +22,7 @@ from hulltune.certified.clock import Clock, Over
 from hulltune.metrics import get_metric
 from hulltune.search.problem import Problem
 from tests.certified.small_problems import bound_of, certified, proof_of, small_problem
+from tests.problems import corpus_problem
 from tests.tuning.corpora import random_lists
 
 DATA = Path(__file__).parents[3] / "../shared/data"
@@ -46,7 +47,7 @@ def lattices() -> Problem:
                 builder.add_edge(node, before, features=rng.normal(size=3).tolist(), output=output)
         forests.append(builder.build(root=2))
         references.append((" ".join(rng.choice(["ba", "be", "bi"], 3)),))
-    return Problem(hulltune.Corpus.pack(forests), get_metric("wer"), references)
+    return corpus_problem(forests, get_metric("wer"), references)
 
 
 PROBLEMS = {

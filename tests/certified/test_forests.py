@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune import Certified, Corpus, Forest, ForestBuilder, read
+from hulltune import Certified, Forest, ForestBuilder, read
 from hulltune.certified.pools import forest_pool
 from hulltune.certified.space import space_of
 from hulltune.errors import InputError
@@ -22,6 +22,7 @@ from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import as_dataset
 from tests.certified.small_problems import bound_of, certified, proof_of
 from tests.oracles import derivations, output_of
+from tests.problems import corpus_problem
 from tests.strategies import counts, forests, reals
 
 DATA = Path(__file__).parents[3] / "../shared/data"
@@ -32,7 +33,7 @@ corpora = st.lists(forests(elements=tame, max_derivations=80), min_size=1, max_s
 
 def problem_of(given: Sequence[Forest]) -> Problem:
     references = [(REFERENCES[i % len(REFERENCES)],) for i in range(len(given))]
-    return Problem(Corpus.pack(given), get_metric("wer"), references)
+    return corpus_problem(given, get_metric("wer"), references)
 
 
 def all_sums(forest: Forest) -> NDArray[np.float64]:
@@ -111,7 +112,7 @@ def test_many_free_weights_of_forests_are_refused() -> None:
         for k in range(6):
             values = [float(k == j) * (node + 1) for j in range(6)]
             builder.add_edge(node, [0] if node else [], features=values, output=["a"])
-    problem = Problem(Corpus.pack([builder.build(root=1)]), get_metric("wer"), [("a",)])
+    problem = corpus_problem([builder.build(root=1)], "wer", [("a",)])
     with pytest.raises(InputError, match="at most 3"):
         certified(problem)
 

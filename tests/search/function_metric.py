@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hulltune import Corpus, Forest
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.search.problem import Problem
+from tests.problems import corpus_problem
 
 StatisticsOf = Callable[[NDArray[np.int64], Sequence[str]], NDArray[Any]]
 
@@ -56,4 +57,4 @@ def right(answer: str) -> StatisticsOf:
 def problem_of(data: Corpus | Forest, statistics: StatisticsOf = hits) -> Problem:
     """The problem of a corpus or a single forest under these statistics."""
     corpus = Corpus.pack([data]) if isinstance(data, Forest) else data
-    return Problem(corpus, FunctionMetric(statistics), [("",)] * len(corpus))
+    return corpus_problem(corpus, FunctionMetric(statistics), [("",)] * len(corpus))

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune import Constraints, Corpus, Forest
+from hulltune import Constraints, Forest
 from hulltune.kernels.surfaces.constants import INNER, LEAST_GAIN, RESOLUTION
-from hulltune.metrics import get_metric
 from hulltune.search.penalty import Penalty
 from hulltune.search.problem import Problem
 from hulltune.search.steps import search_lines
 from hulltune.search.strategy import Setting
 from hulltune.threads import Workers
+from tests.problems import corpus_problem
 
 Floats = NDArray[np.float64]
 WORDS = ["a", "b", "a b", "a b 1", "c d", "b 1 c d", "a b 0 c", "d", "a b 1 c d"]
@@ -29,7 +29,7 @@ def random_problem(seed: int, metric: str, sentences: int = 12, width: int = 3) 
         Forest.from_nbest([WORDS[k] for k in rng.integers(0, 9, 8)], np.round(rng.normal(size=(8, width)), 2))
         for _ in range(sentences)
     ]
-    return Problem(Corpus.pack(forests), get_metric(metric), [("a b 1 c d",)] * sentences)
+    return corpus_problem(forests, metric, [("a b 1 c d",)] * sentences)
 
 
 def slow_penalty(penalty: Penalty, weights: Floats) -> float:

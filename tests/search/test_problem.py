@@ -13,12 +13,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hulltune import Corpus, Forest, ForestBuilder, InputError, envelopes, kbest
+from hulltune.data.copies import AT_ONCE, taken
 from hulltune.metrics import get_metric
 from hulltune.search.directions import feature_units
 from hulltune.search.outputs import Outputs, in_order
-from hulltune.search.problem import AT_ONCE, Problem, some_rows
+from hulltune.search.problem import Problem
+from hulltune.search.whitening import rivals
 from hulltune.threads import Workers
+from hulltune.tuning.oracle import _best_outputs
 from tests.oracles import derivations, output_of
+from tests.problems import corpus_problem
 from tests.search.function_metric import hits
 from tests.search.function_metric import problem_of as function_problem
 from tests.strategies import counts, forests, lists, reals
@@ -30,7 +34,7 @@ tame = st.one_of(counts, reals)
 
 def problem_of(given: Sequence[Forest], metric: str = "wer") -> Problem:
     references = [(REFERENCES[i % len(REFERENCES)],) for i in range(len(given))]
-    return Problem(Corpus.pack(given), get_metric(metric), references)
+    return corpus_problem(given, get_metric(metric), references)
 
 
 def best_output(forest: Forest, weights: np.ndarray[tuple[int], np.dtype[np.float64]]) -> set[str]:
@@ -204,7 +208,7 @@ def test_the_metric_is_asked_once_for_each_output() -> None:
 def test_rivals_are_winners_around_the_weights() -> None:
     problem = problem_of([many_outputs(4), many_outputs(3)])
     weights = np.array([0.5, -0.2, 1.0])
-    offsets, candidates, features = problem.rivals(weights, feature_units(problem.corpus))
+    offsets, candidates, features = rivals(problem, weights, feature_units(problem.corpus))
     assert offsets[-1] == len(candidates) == features.shape[0]
     picks = problem.picks(weights).outputs
     for sentence in range(2):
@@ -231,8 +235,8 @@ def test_the_pool_of_a_list_is_all_of_it_and_of_a_forest_its_best() -> None:
     forest, weights = many_outputs(3), np.array([1.0, 0.5, 0.2])
     problem = problem_of([forest, listed, forest])
     problem.picks(-weights)  # outputs met before make no difference
-    offsets, outputs = problem.pool(weights, k=4)
-    assert offsets.tolist() == [0, 4, 7, 11]
+    outputs = _best_outputs(problem, weights, 4, None)
+    outputs = outputs[np.argsort(problem.outputs.sentences(outputs), kind="stable")]
     texts = [problem.text(number) for number in outputs.tolist()]
     best = list(kbest(Corpus.pack([forest]), weights, 4, distinct=True).texts)
     assert texts == [*best, "x", "a b c", "y", *best]
@@ -248,7 +252,7 @@ def test_lists_keep_their_own_first_choice() -> None:
     empty = Forest.from_nbest([], np.zeros((0, 1)), feature_names=["x"])
     corpus = Corpus.pack([listed, forest, empty])
     metric = get_metric("wer")
-    problem = Problem(corpus, metric, [("a",)] * 3, first_choices=np.array([1, -1, -1]))
+    problem = corpus_problem(corpus, metric, [("a",)] * 3, first_choices=np.array([1, -1, -1]))
     for weights, expected in (([1.0], ["two", "l s", ""]), ([-1.0], ["two", "l r", ""])):
         picks = problem.baseline(np.array(weights)).outputs.tolist()
         assert [problem.text(number) for number in picks] == expected
@@ -283,7 +287,7 @@ def test_the_surfaces_of_a_subset_are_those_of_its_own_problem(given: list[Fores
     part = problem.subset(chosen)
     references = [problem.references[int(sentence)] for sentence in chosen]
     # Not packed anew: a part whose features are all dense has other grids than a whole with sparse ones.
-    alone = Problem(problem.corpus.take(chosen), problem.metric, references)
+    alone = corpus_problem(problem.corpus.take(chosen), problem.metric, references)
     (mine,), (own,) = part.surfaces(np.ones(3), direction, WHOLE), alone.surfaces(np.ones(3), direction, WHOLE)
     assert mine.breakpoints.tolist() == own.breakpoints.tolist()
     assert mine.statistics.tolist() == own.statistics.tolist()
@@ -308,6 +312,6 @@ def test_rows_are_copied_in_parts(count: int, dtype: type) -> None:
     rng = np.random.default_rng(count)
     table: NDArray[Any] = rng.integers(-9, 9, (50, 3)).astype(dtype)
     rows = rng.integers(0, 50, count)
-    found = some_rows(table, rows, Workers(3))
+    found = taken(table, rows, Workers(3))
     assert found.dtype == table.dtype
     np.testing.assert_array_equal(found, table[rows])

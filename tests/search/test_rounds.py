@@ -25,6 +25,7 @@ from hulltune.search.problem import Problem
 from hulltune.search.steps import Policy, Round, search_lines, smooth
 from hulltune.search.strategy import Setting
 from hulltune.threads import Workers
+from tests.problems import corpus_problem
 from tests.search.function_metric import FunctionMetric
 from tests.search.readable_steps import choose
 from tests.strategies import counts, forests, lists, reals, values, vectors
@@ -44,7 +45,7 @@ def corpora(draw: st.DrawFn) -> Corpus:
 
 def problem_of(corpus: Corpus, metric: str | Metric) -> Problem:
     chosen = get_metric(metric) if isinstance(metric, str) else metric
-    return Problem(corpus, chosen, [(f"a b {k % 2} c d",) for k in range(len(corpus))])
+    return corpus_problem(corpus, chosen, [(f"a b {k % 2} c d",) for k in range(len(corpus))])
 
 
 def assert_as_chosen_slowly(
@@ -142,7 +143,7 @@ def test_real_statistics_and_large_sums_are_searched_line_by_line() -> None:
         def of_texts(sentences: Any, outputs: Any, known: dict[str, float] = known) -> NDArray[np.float64]:
             return np.array([[known[text], 1.0] for text in outputs])
 
-        problem = Problem(corpus, FunctionMetric(of_texts), [("a",)] * 20)
+        problem = corpus_problem(corpus, FunctionMetric(of_texts), [("a",)] * 20)
         compiled = Constraints().compile(problem.feature_names)
         start, points = np.ones(WIDTH), np.zeros((9, 1))
         setting = Setting(problem, compiled, np.ones(WIDTH), start)

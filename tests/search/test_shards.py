@@ -14,12 +14,12 @@ from hulltune import Corpus, Forest, envelopes
 from hulltune.data.copies import AT_ONCE
 from hulltune.data.features import DenseFeatures
 from hulltune.lines.compute import decode
-from hulltune.metrics import get_metric
 from hulltune.metrics.memory import CompactTable
 from hulltune.search.problem import NO_TABLE, Line, Problem, _line
 from hulltune.search.shards import Shard, cut
 from hulltune.surface import ErrorSurface
 from hulltune.threads import Workers
+from tests.problems import corpus_problem
 from tests.search.function_metric import FunctionMetric
 from tests.strategies import counts, lists, values, vectors
 
@@ -38,11 +38,11 @@ def corpora(draw: st.DrawFn, elements: st.SearchStrategy[float] = values) -> Cor
 
 
 def problem_of(corpus: Corpus) -> Problem:
-    return Problem(corpus, get_metric("wer"), [(f"a b {k % 2}",) for k in range(len(corpus))])
+    return corpus_problem(corpus, "wer", [(f"a b {k % 2}",) for k in range(len(corpus))])
 
 
 def whole(problem: Problem) -> Shard:
-    (shard,) = cut(problem._sentences, 1)
+    (shard,) = cut(problem.sentences, 1)
     return shard
 
 
@@ -177,7 +177,7 @@ def test_real_statistics_are_summed_as_by_the_general_path() -> None:
     lists_ = [Forest.from_nbest([str(k) for k in range(9)], rng.normal(size=(9, 2))) for _ in range(12)]
     lists_.insert(5, Forest.from_nbest([], np.zeros((0, 2)), feature_names=lists_[0].feature_names))
     metric = FunctionMetric(lambda sentences, outputs: np.array([[len(text) / 10, 0.3] for text in outputs]))
-    problem = Problem(Corpus.pack(lists_), metric, [("a b",)] * len(lists_))
+    problem = corpus_problem(lists_, metric, [("a b",)] * len(lists_))
     assert assert_surfaces_agree(
         problem, [1.0, 0.5], rng.normal(size=(5, 2)), [(-math.inf, math.inf), (-1.0, 2.0)] * 2 + [(0.5, 1.0)]
     )

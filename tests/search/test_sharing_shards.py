@@ -17,20 +17,19 @@ from hulltune import (
     Climb,
     Constraints,
     Coordinate,
-    Corpus,
     Forest,
     GradientClimb,
     LineCma,
     Powell,
     Problem,
 )
-from hulltune.metrics import get_metric
 from hulltune.search import climbing
 from hulltune.search.climbing import Climber, Climbing, shares
 from hulltune.search.shards import cut, lines_in_parts
 from hulltune.search.strategy import Setting
 from hulltune.surface import ErrorSurface
 from hulltune.threads import ALONE, Workers
+from tests.problems import corpus_problem
 from tests.search.test_problem import corpora, problem_of, tame
 from tests.tuning.corpora import random_forests, random_lists
 
@@ -67,7 +66,7 @@ def mixed(seed: int = 3) -> Problem:
     parts.insert(5, Forest.from_nbest([], np.zeros((0, 3)), feature_names=parts[0].feature_names))
     texts = [text for text in texts for _ in range(2)]
     texts.insert(5, "ba be")
-    return Problem(Corpus.pack(parts), get_metric("bleu"), [(text,) for text in texts])
+    return corpus_problem(parts, "bleu", [(text,) for text in texts])
 
 
 def lists(seed: int = 3, *, sentences: int = 30, candidates: int = 20) -> Problem:
@@ -141,7 +140,7 @@ def test_climbs_do_not_depend_on_who_runs_the_shards(
 @pytest.mark.parametrize("parts", [1, 2, 3, 8, 100])
 @pytest.mark.parametrize("make", PROBLEMS)
 def test_shards_are_all_sentences_once_and_of_one_kind(make: Callable[[], Problem], parts: int) -> None:
-    sentences = make()._sentences
+    sentences = make().sentences
     shards = cut(sentences, parts)
     assert [shard.first for shard in shards] == [0, *(shard.last for shard in shards[:-1])]
     assert shards[-1].last == len(sentences.corpus)
@@ -173,7 +172,7 @@ def test_climbs_and_threads_share_one_budget(threads: int, climbs: int, edges: i
 
 def forests(seed: int = 3) -> Problem:
     given, texts = random_forests(seed, sentences=9)
-    return Problem(Corpus.pack(given), get_metric("bleu"), [(text,) for text in texts])
+    return corpus_problem(given, "bleu", [(text,) for text in texts])
 
 
 @pytest.mark.parametrize("large", [False, True])

@@ -129,7 +129,7 @@ def test_lists_among_forests_keep_the_scores_of_the_matrix() -> None:
     lists = np.r_[0:3, corpus.edges - 3 : corpus.edges]
     np.testing.assert_array_equal(dense[:, lists], sparse[:, lists])
     problem = problem_of(as_sparse(corpus))
-    assert isinstance(problem._sentences, Sentences)
+    assert isinstance(problem.sentences, Sentences)
     np.testing.assert_array_equal(
         problem.picks(weights[0]).outputs[[0, 2]], problem_of(corpus).picks(weights[0]).outputs[[0, 2]]
     )

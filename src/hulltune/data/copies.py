@@ -37,13 +37,13 @@ def copy_rows(source: NDArray[Any], target: NDArray[Any], workers: Workers) -> N
 
 
 def taken(array: NDArray[Any], places: Int64s | Int32s, workers: Workers) -> NDArray[Any]:
-    """``array[places]``, for places of 0 or more that the array has."""
-    found = np.empty(len(places), dtype=array.dtype)
+    """``array[places]``, numbers or rows, for places of 0 or more that the array has."""
+    found = np.empty((len(places), *array.shape[1:]), dtype=array.dtype)
 
     def take(part: slice) -> None:
-        np.take(array, places[part], out=found[part], mode="clip")  # "raise" would copy into a buffer first
+        np.take(array, places[part], axis=0, out=found[part], mode="clip")  # "raise" would copy into a buffer first
 
-    workers.map(take, parts_of(len(places)))
+    workers.map(take, parts_of(*found.shape))
     return found
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from hulltune.arrays import Int32s, Int64s
 from hulltune.data.copies import AT_ONCE, copy_rows, filled, parts_of, places_of, taken
 from hulltune.errors import InputError
+from hulltune.kernels.surfaces.sweep import Segments
 from hulltune.metrics.asked import AskedMetric
 from hulltune.metrics.base import Known, Metric, References, Statistics
 from hulltune.metrics.checks import checked_sentences
@@ -24,6 +25,8 @@ MANY = 1000
 """After a request with more new outputs than this, the memory checks whether all outputs are known."""
 MANY_BATCHES, LEAST_BATCH = 64, 128
 """The number of batches for threads to share, and the fewest outputs of one: calls for 64 take 1.5 times as long."""
+LINES = 4
+"""Parts of the lines of a round for each thread: lines differ in work."""
 NOTHING = np.zeros(0, dtype=np.int64)
 LARGEST_SUM = 2**31 - 1
 """The largest sum over sentences that fits into 32 bits."""
@@ -172,6 +175,27 @@ class Memory:
             if len(missing) > MANY and self._outputs.closed:
                 self._complete = bool(self._rows.min() >= 0)
         self._refuse_unanswered(questions)
+
+    def learn_lines(self, segments: Segments, *, workers: Workers = ALONE) -> None:
+        """Ask the metric for the outputs that win somewhere on lines and have no row."""
+        from hulltune.kernels.surfaces.rows import mark_without_row
+
+        if self.metric.waits:  # its questions are those of one line after the other, and no more
+            for begin, end in zip(segments.begins.tolist(), segments.ends.tolist(), strict=True):
+                self.row_of(segments.outputs[begin:end])
+        elif not self._complete:
+            rows = self.known_rows()
+            marked = np.zeros(len(rows), dtype=np.bool_)
+
+            def mark(lines: slice) -> None:
+                mark_without_row(segments.outputs, segments.begins[lines], segments.ends[lines], rows, marked)
+
+            count = len(segments.begins)
+            size = count if workers.count == 1 else -(-count // (LINES * workers.count))
+            workers.map(mark, [slice(first, first + size) for first in range(0, count, size)])
+            unknown = np.flatnonzero(marked)
+            if len(unknown):
+                self.learn(unknown, workers=workers)
 
     def _grow(self, workers: Workers = ALONE) -> None:
         """Make room for all outputs. Other threads see the old array or the new one, never a part of it."""

@@ -16,6 +16,7 @@ from hulltune.search.climbing import Climber
 from hulltune.search.directions import inverse_units
 from hulltune.search.problem import Problem, row_sums
 from hulltune.search.random_climb import Climb
+from hulltune.search.whitening import rivals
 
 TEMPERATURES = (0.25, 1.0, 4.0)
 """The temperatures of the gradients of a round."""
@@ -64,12 +65,12 @@ def expected_metric_directions(
     """For each temperature, minus the gradient of the expected loss under p ∝ exp(score / temperature), linearised in
     the statistics.
 
-    The expectation is over ``problem.rivals``: every hypothesis of a list, and the outputs of a forest that win around
+    The expectation is over ``rivals``: every hypothesis of a list, and the outputs of a forest that win around
     the weights. The metric is asked for the statistics of all of them. Scores are first brought to a mean range of
     4 nats a sentence, so that the answer does not depend on the scale of the weights. The gradient is taken over
     scaled features. O(feature values + candidates × statistics).
     """
-    offsets, outputs, features = problem.rivals(weights, units)
+    offsets, outputs, features = rivals(problem, weights, units)
     sizes = np.diff(offsets)
     starts = offsets[:-1][sizes > 0]
     sizes = sizes[sizes > 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -14,27 +14,22 @@ from numpy.typing import NDArray
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset
-from hulltune.data.features import DenseFeatures, Features, gather_rows
+from hulltune.data.features import gather_rows
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
 from hulltune.kernels.surfaces.constants import UNKNOWN
 from hulltune.kernels.surfaces.steps import Intervals
 from hulltune.kernels.surfaces.sweep import OutputRows, Segments, Wanted
-from hulltune.lines.derivations import kbest
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Known, Metric, References, Rough
 from hulltune.metrics.memory import Memory
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
-from hulltune.search.directions import some_axes
 from hulltune.search.outputs import Outputs
-from hulltune.search.shards import WHOLE_LINE, Derivations, Sentences, Shard, cut, joined, lines_in_parts
+from hulltune.search.shards import Derivations, Sentences, Shard, cut, joined, lines_in_parts
 from hulltune.surface import ErrorSurface
 from hulltune.threads import ALONE, Workers
-from hulltune.wording import counted
 
-AT_ONCE = 1 << 14
-"""Rows that are copied as one part of the work."""
 LEAST_SUMMED = 512
 """The fewest sentences whose statistics are added up as one part of the work."""
 MOST_ROWS = 1 << 18
@@ -77,13 +72,6 @@ class Line:
         return places
 
 
-class Part(NamedTuple):
-    """Some sentences of a corpus: their numbers there, and the rows of their empty outputs (see Problem.empty_rows)."""
-
-    names: Int64s
-    empty_rows: Int64s
-
-
 class Swept(NamedTuple):
     """Intervals of many lines, the loss on each of them, and the losses at the points asked for, a row of each line."""
 
@@ -92,8 +80,9 @@ class Swept(NamedTuple):
     sampled: Floats
 
 
+@dataclass(frozen=True, eq=False)
 class Problem:
-    """Sentences, their references and a metric, searched in shards.
+    """Sentences in shards, a metric, the outputs met, and sums of their statistics along lines.
 
     Outputs are named by numbers (see Outputs). The metric is asked for statistics once per distinct output of a
     sentence, when it first wins somewhere (see Memory). A sentence with nothing to choose from counts as an empty
@@ -108,39 +97,14 @@ class Problem:
     True
     """
 
-    def __init__(
-        self,
-        corpus: Corpus,
-        metric: Metric,
-        references: References,
-        *,
-        first_choices: Int64s | None = None,
-        outputs: Outputs | None = None,
-        memory: Memory | None = None,
-        dataset: Dataset | None = None,
-        part: Part | None = None,
-    ) -> None:
-        """Make a problem. ``first_choices`` has, for a list, the edge (within its sentence) that its decoder puts
-        first, and −1 for a forest; by default the first edge of every list. ``outputs`` may be shared with a problem
-        over the same corpus, and so may the ``memory`` of the metric's statistics if the metric is the same. ``part``
-        says which sentences of ``outputs.corpus`` are searched; by default all.
-        """
-        if len(references) != len(corpus):
-            raise InputError(
-                f"references: got {counted(len(references), 'line')}, expected one for each of "
-                f"{counted(len(corpus), 'sentence')}"
-            )
-        self.metric = metric
-        self.references = references
-        self.dataset = dataset
-        """The dataset that the problem was made of, if it was: its ids, sources and files."""
-        self.outputs = Outputs(corpus) if outputs is None else outputs
-        self.memory = Memory(metric, references, outputs=self.outputs) if memory is None else memory
-        names = np.arange(len(corpus), dtype=np.int64) if part is None else part.names
-        self._sentences = Sentences(corpus, self.outputs, names)
-        self._first_choices = _first_edges(corpus) if first_choices is None else first_choices
-        self._empty_rows = self._rows_of_empty() if part is None else part.empty_rows
-        self._shards: dict[int, list[Shard]] = {}
+    dataset: Dataset
+    metric: Metric
+    memory: Memory
+    """The statistics of outputs; shared with the problems of some of the sentences (see ``subset``)."""
+    sentences: Sentences
+    empty: Int64s
+    """For each sentence with nothing to choose from the row of its empty output, and −1 for the others."""
+    _shards: dict[int, list[Shard]] = field(default_factory=dict, init=False, repr=False)
 
     @staticmethod
     def of(
@@ -159,32 +123,48 @@ class Problem:
         if dataset.references is None and metric.needs_references:
             raise InputError("no references: the dataset carries none; give some, or see Dataset.matched")
         dataset = dataset.with_qualities(metric.reads)
-        sources = dataset.sources
-        references = dataset.references or ((),) * len(dataset)
-        outputs = Outputs(dataset.corpus) if outputs is None else outputs
+        corpus, sources = dataset.corpus, dataset.sources
+        sentences = Sentences(corpus, outputs or Outputs(corpus), np.arange(len(corpus)))
         memory = Memory(
             metric,
-            references,
+            dataset.references or ((),) * len(dataset),
             None if sources is None or not any(sources) else [source or "" for source in sources],
-            outputs=outputs,
+            outputs=sentences.outputs,
             store=store,
             questions=questions,
             known=Known(dataset.ids, dataset.qualities),
         )
-        return Problem(
-            dataset.corpus, metric, references,
-            first_choices=dataset.first_choices, outputs=outputs, memory=memory, dataset=dataset,
-        )  # fmt: skip
+        rows = np.full(len(corpus), -1, dtype=np.int64)
+        empty = np.flatnonzero(np.diff(corpus.sentence_edges) == 0)
+        if len(empty):
+            rows[empty] = memory.ask(empty, [""] * len(empty))
+        return Problem(dataset, metric, memory, sentences, rows)
+
+    def subset(self, sentences: Int64s) -> Problem:
+        """The problem of some sentences, in the order given; outputs and statistics are shared with this one."""
+        part = self.dataset.take(sentences)
+        own = Sentences(part.corpus, self.outputs, self.sentences.names[sentences])
+        return Problem(part, self.metric, self.memory, own, self.empty[sentences])
+
+    @property
+    def references(self) -> References:
+        """The references of each sentence; none where the metric needs none and the data have none."""
+        return self.dataset.references or ((),) * len(self.dataset)
+
+    @property
+    def outputs(self) -> Outputs:
+        """The numbers of all outputs met."""
+        return self.sentences.outputs
 
     @property
     def corpus(self) -> Corpus:
         """The sentences as packed forests."""
-        return self._sentences.corpus
+        return self.sentences.corpus
 
     @property
     def scorer(self) -> EdgeScorer:
         """The scorer of the corpus's edges."""
-        return self._sentences.scorer
+        return self.sentences.scorer
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -202,12 +182,6 @@ class Problem:
         """The row of ``table`` for each output; asks the metric for statistics that are not known yet."""
         return self.memory.rows(outputs, workers=workers)
 
-    @property
-    def empty_rows(self) -> Int64s:
-        """The rows of the sentences with nothing to choose from."""
-        rows: Int64s = self._empty_rows[self._empty_rows >= 0]
-        return rows
-
     def text(self, output: int) -> str:
         """The text of an output; empty for −1."""
         return self.outputs.text(output)
@@ -218,7 +192,7 @@ class Problem:
 
     def picked(self, outputs: Int64s, *, workers: Workers = ALONE) -> Picks:
         """Outputs with their statistics, as Picks."""
-        rows = self._empty_rows.copy()
+        rows = self.empty.copy()
         chosen = outputs >= 0
         rows[chosen] = self.rows(outputs[chosen], workers=workers)
         return Picks(outputs, self.table[rows])
@@ -234,7 +208,7 @@ class Problem:
             return self.picked(outputs).total
         size = max(-(-len(outputs) // workers.count), LEAST_SUMMED)
         some = [slice(first, first + size) for first in range(0, max(len(outputs), 1), size)]
-        sums = workers.map(lambda part: total_of_rows(outputs[part], row_of, self._empty_rows[part], table), some)
+        sums = workers.map(lambda part: total_of_rows(outputs[part], row_of, self.empty[part], table), some)
         total: NDArray[Any] = np.sum(sums, axis=0)
         return total
 
@@ -267,7 +241,7 @@ class Problem:
     ) -> list[ErrorSurface]:
         """The error surfaces along several directions, each within its interval."""
         segments = self.segments(origin, directions, intervals, workers=workers)
-        self.learn(segments, workers)
+        self.memory.learn_lines(segments, workers=workers)
         self.memory.compact(workers=workers)  # before the lines, each of which needs it
         return workers.map(self.surface, [_line(segments, intervals, number) for number in range(len(intervals))])
 
@@ -296,7 +270,7 @@ class Problem:
         """
         from hulltune.kernels.surfaces.sweep import sweep
 
-        self.learn(segments, workers)
+        self.memory.learn_lines(segments, workers=workers)
         rows = self._output_rows(workers)
         if not rows.table.size:
             return self._swept_one_by_one(segments, bounds, scales, points, workers)
@@ -339,30 +313,11 @@ class Problem:
         *intervals, losses, sampled = zip(*workers.map(sweep_line, range(len(bounds))), strict=True)
         return Swept(_joined_intervals(*intervals), np.concatenate(losses), np.array(sampled))
 
-    def learn(self, segments: Segments, workers: Workers = ALONE) -> None:
-        """Ask the metric for the outputs that win somewhere on the lines."""
-        from hulltune.kernels.surfaces.rows import mark_without_row
-
-        if self.metric.waits:  # its questions are those of one line after the other, and no more
-            for begin, end in zip(segments.begins.tolist(), segments.ends.tolist(), strict=True):
-                self.memory.row_of(segments.outputs[begin:end])
-        elif not self.memory.complete:
-            rows = self.memory.known_rows()
-            marked = np.zeros(len(rows), dtype=np.bool_)
-
-            def mark(lines: slice) -> None:
-                mark_without_row(segments.outputs, segments.begins[lines], segments.ends[lines], rows, marked)
-
-            workers.map(mark, lines_in_parts(segments.ends - segments.begins, workers.count))
-            unknown = np.flatnonzero(marked)
-            if len(unknown):
-                self.memory.learn(unknown, workers=workers)
-
     def _output_rows(self, workers: Workers = ALONE) -> OutputRows:
         """The statistics of the outputs met so far; without a table unless sums fit into 32 bits."""
         compact = self.memory.compact(workers=workers)
         table = NO_TABLE if compact is None else compact
-        return OutputRows(self.memory.known_rows(), self.empty_rows, table, self.table.shape[1])
+        return OutputRows(self.memory.known_rows(), self.empty[self.empty >= 0], table, self.table.shape[1])
 
     def derivations(
         self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE
@@ -382,112 +337,47 @@ class Problem:
     @property
     def is_lists(self) -> bool:
         """Whether all sentences are n-best lists."""
-        return self._sentences.are_lists
+        return self.sentences.are_lists
 
     def choices(self) -> tuple[Int64s, Int64s]:
         """Offsets by sentence, and outputs: all hypotheses of a list, and the outputs of a forest met so far."""
         offsets, outputs = self.outputs.by_sentence()
-        names = self._sentences.names
+        names = self.sentences.names
         if self.corpus is self.outputs.corpus:
             return offsets, outputs
         offsets, places = gather_rows(offsets, names)
         return offsets, outputs[places]
-
-    def pool(self, weights: Any, *, k: int, threads: int | None = None) -> tuple[Int64s, Int64s]:
-        """Offsets by sentence, and outputs: all hypotheses of a list, the ``k`` best distinct outputs of a forest."""
-        if self.is_lists:
-            return self.choices()
-        own = self._sentences
-        found = kbest(self.corpus, weights, k, distinct=True, threads=threads, scorer=self.scorer)
-        best = self.outputs.of_derivations(
-            self.corpus, own.in_order, 0, own.names, found.offsets, found.edge_offsets, found.edges
-        )
-        edges = np.flatnonzero(np.repeat(own.is_list, np.diff(self.corpus.sentence_edges)))
-        of_forest = np.repeat(~own.is_list, np.diff(found.offsets))
-        outputs = np.concatenate([own.outputs_of_edges(edges), best[of_forest]])
-        places = np.arange(len(self.corpus))
-        sentences = np.concatenate(
-            [
-                np.repeat(places, np.diff(self.corpus.sentence_edges))[edges],
-                np.repeat(places, np.diff(found.offsets))[of_forest],
-            ]
-        )
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(sentences, minlength=len(places)))]).astype(np.int64)
-        return offsets, outputs[np.argsort(sentences, kind="stable")].astype(np.int64)
-
-    def rivals(self, weights: Floats, units: Floats, *, workers: Workers = ALONE) -> tuple[Int64s, Int64s, Features]:
-        """Outputs to compare around ``weights``: offsets by sentence, the outputs, and their features.
-
-        For lists these are all hypotheses. For forests they are the outputs that win on a line through the weights
-        along an axis, each with the features of its best derivation there.
-        """
-        if self.is_lists:
-            return *self.choices(), self.corpus.features
-        lines = np.array(some_axes(units))
-        found = self.derivations(weights, lines, np.repeat(WHOLE_LINE, len(lines), axis=0), workers=workers)
-        order = np.lexsort((-row_sums(found.sums, weights), found.outputs, found.sentences))
-        best = order[np.append(True, np.diff(found.outputs[order]) != 0)[: len(order)]]
-        # The numbers of outputs depend on the threads; the order of sentences and derivations does not.
-        best = best[np.lexsort((best, found.sentences[best]))]
-        sizes = np.bincount(found.sentences[best], minlength=len(self.corpus))
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return offsets, found.outputs[best].astype(np.int64), DenseFeatures(found.sums[best])
 
     # The first choice of the decoder.
 
     @property
     def has_own_choice(self) -> bool:
         """Whether there is a baseline without weights: every sentence is a list, whose order is the decoder's."""
-        return bool(np.all((self._first_choices >= 0) | (np.diff(self.corpus.sentence_edges) == 0)))
+        return bool(np.all((self.dataset.first_choices >= 0) | (np.diff(self.corpus.sentence_edges) == 0)))
 
     @property
     def has_some_own_choice(self) -> bool:
         """Whether some sentence is a list."""
-        return bool(np.any(self._first_choices >= 0))
+        return bool(np.any(self.dataset.first_choices >= 0))
 
     def baseline(self, weights: Floats | None = None, *, workers: Workers = ALONE) -> Picks:
         """The picks before tuning: the first choice of a list, and the best output of a forest under ``weights``."""
         if weights is None and not self.has_own_choice:
             raise InputError("a forest has no first choice of its own: give weights to compare with")
-        lists = np.flatnonzero(self._first_choices >= 0)
+        lists = np.flatnonzero(self.dataset.first_choices >= 0)
         outputs = np.full(len(self.corpus), -1, dtype=np.int64)
         if weights is not None and not self.has_own_choice:
             outputs = self._winners(weights, workers)
-        edges = self.corpus.sentence_edges[:-1][lists] + self._first_choices[lists]
-        outputs[lists] = self._sentences.outputs_of_edges(edges)
+        edges = self.corpus.sentence_edges[:-1][lists] + self.dataset.first_choices[lists]
+        outputs[lists] = self.sentences.outputs_of_edges(edges)
         return self.picked(outputs, workers=workers)
-
-    def subset(self, sentences: Int64s) -> Problem:
-        """The problem of some sentences, in the order given; outputs and statistics are shared with this one."""
-        return Problem(
-            self.corpus.take(sentences),
-            self.metric,
-            [self.references[sentence] for sentence in sentences.tolist()],
-            first_choices=self._first_choices[sentences],
-            outputs=self.outputs,
-            memory=self.memory,
-            part=Part(self._sentences.names[sentences], self._empty_rows[sentences]),
-        )
 
     def _cut(self, workers: Workers) -> list[Shard]:
         parts = workers.count if workers.count == 1 or self.is_lists else CUTS * workers.count
         if parts not in self._shards:
             self.scorer.prepare(workers=workers)
-            self._shards[parts] = cut(self._sentences, parts)
+            self._shards[parts] = cut(self.sentences, parts)
         return self._shards[parts]
-
-    def _rows_of_empty(self) -> Int64s:
-        """The row of the empty output for each sentence with nothing to choose from, and −1 for the others."""
-        rows = np.full(len(self.corpus), -1, dtype=np.int64)
-        empty = np.flatnonzero(np.diff(self.corpus.sentence_edges) == 0)
-        if len(empty):
-            rows[empty] = self.memory.ask(empty, [""] * len(empty))
-        return rows
-
-
-def _first_edges(corpus: Corpus) -> Int64s:
-    has_edges = np.diff(corpus.sentence_edges) > 0
-    return np.where((np.diff(corpus.node_offsets) == 1) & has_edges, 0, -1).astype(np.int64)
 
 
 def _line(segments: Segments, intervals: Floats, number: int) -> Line:
@@ -511,18 +401,6 @@ def row_sums(matrix: NDArray[Any], weights: Floats) -> Floats:
     for column, weight in zip(matrix.T, weights.tolist(), strict=True):
         sums += column * weight
     return sums
-
-
-def some_rows(table: NDArray[Any], rows: Int64s, workers: Workers) -> NDArray[Any]:
-    """``table[rows]``, copied in parts: fresh memory takes longer than the copy."""
-    found = np.empty((len(rows), table.shape[1]), dtype=table.dtype)
-
-    def fill(first: int) -> None:
-        part = slice(first, first + AT_ONCE)
-        np.take(table, rows[part], axis=0, out=found[part], mode="clip")  # without a buffer: all rows exist
-
-    workers.map(fill, range(0, len(rows), AT_ONCE))
-    return found
 
 
 def exact_sum(statistics: NDArray[Any]) -> NDArray[Any]:

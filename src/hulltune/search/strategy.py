@@ -20,7 +20,7 @@ from hulltune.search.directions import Axis, axes_of, check_units, feature_units
 from hulltune.search.penalty import Penalty
 from hulltune.search.problem import Problem
 from hulltune.search.steps import Policy
-from hulltune.search.whitening import Whitening
+from hulltune.search.whitening import Whitening, rivals
 from hulltune.threads import ALONE, Workers
 
 Start = Mapping[str, float] | Sequence[float] | None
@@ -71,7 +71,7 @@ class Setting:
         """The way to draw random directions; over forests, from the outputs that win around the first weights."""
         if not Whitening.is_worthwhile(self.axes):
             return Whitening(self.axes, len(self.units))
-        offsets, _, features = self.problem.rivals(self.first, self.units, workers=self.workers)
+        offsets, _, features = rivals(self.problem, self.first, self.units, workers=self.workers)
         return Whitening.of(self.axes, len(self.units), offsets, features, workers=self.workers)
 
     @staticmethod

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.random import Generator
 
 from hulltune.arrays import Floats, Int64s
-from hulltune.data.features import Features
+from hulltune.data.features import DenseFeatures, Features
 from hulltune.kernels.directions.matrices import inverse_of_lower, lower_factor, product, rounded, square_sum
-from hulltune.search.directions import Axis
+from hulltune.search.directions import Axis, some_axes
+from hulltune.search.problem import Problem, row_sums
+from hulltune.search.shards import WHOLE_LINE
 from hulltune.threads import ALONE, Workers
 
 MOST_WHITENED = 256
@@ -93,6 +95,27 @@ class Whitening:
         made = np.zeros((len(coefficients), self.width))
         made[:, self.columns] = (coefficients * self.sizes)[:, self.owners]
         return made
+
+
+def rivals(
+    problem: Problem, weights: Floats, units: Floats, *, workers: Workers = ALONE
+) -> tuple[Int64s, Int64s, Features]:
+    """Outputs to compare around ``weights``: offsets by sentence, the outputs, and their features.
+
+    For lists these are all hypotheses. For forests they are the outputs that win on a line through the weights along an
+    axis, each with the features of its best derivation there.
+    """
+    if problem.is_lists:
+        return *problem.choices(), problem.corpus.features
+    lines = np.array(some_axes(units))
+    found = problem.derivations(weights, lines, np.repeat(WHOLE_LINE, len(lines), axis=0), workers=workers)
+    order = np.lexsort((-row_sums(found.sums, weights), found.outputs, found.sentences))
+    best = order[np.append(True, np.diff(found.outputs[order]) != 0)[: len(order)]]
+    # The numbers of outputs depend on the threads; the order of sentences and derivations does not.
+    best = best[np.lexsort((best, found.sentences[best]))]
+    sizes = np.bincount(found.sentences[best], minlength=len(problem.corpus))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return offsets, found.outputs[best].astype(np.int64), DenseFeatures(found.sums[best])
 
 
 def _covariance(axes: Sequence[Axis], offsets: Int64s, features: Features, workers: Workers) -> Floats:

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int64s
+from hulltune.data.copies import taken
 from hulltune.errors import InputError
+from hulltune.lines.derivations import kbest
 from hulltune.metrics.base import Metric
 from hulltune.metrics.wer import Cer, Wer
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units, some_axes
-from hulltune.search.problem import Problem, exact_sum, some_rows
+from hulltune.search.problem import Problem, exact_sum
 from hulltune.search.steps import Position, best_step
 from hulltune.search.strategy import Setting
 from hulltune.threads import Workers
@@ -97,7 +99,7 @@ def oracle_of(problem: Problem, *, weights: Any = None, k: int = NBEST, threads:
         starts = np.append(offsets[:-1][filled], offsets[-1])
         return best_choice(metric, statistics, starts, others, workers=workers)
 
-    statistics = some_rows(problem.table, pool.rows, workers)
+    statistics = taken(problem.table, pool.rows, workers)
     choice = best_of(statistics, pool.offsets)
     bound = None
     if pool.ideal is not None:
@@ -191,7 +193,7 @@ def _pool(problem: Problem, weights: Any, k: int, threads: int | None) -> _Oracl
     if weights is None:
         met, weights = _short_search(problem, threads)
         among = f"a short search and its {k} best"
-    outputs = np.concatenate([problem.pool(weights, k=k, threads=threads)[1], met])
+    outputs = np.concatenate([_best_outputs(problem, weights, k, threads), met])
     # In the order of arrival: the numbers of outputs depend on what was met before.
     outputs = outputs[np.sort(np.unique(outputs, return_index=True)[1])]
     near, texts = np.empty(0, dtype=np.int64), list[str]()
@@ -200,6 +202,20 @@ def _pool(problem: Problem, weights: Any, k: int, threads: int | None) -> _Oracl
         near, texts = _distinct(_nearest(problem, Wer(), threads))
     among = f"near the references, {among}" if texts else among
     return _OraclePool.of(problem, outputs, near, texts, threads, among=among, kind=f"greedy, {among}")
+
+
+def _best_outputs(problem: Problem, weights: Any, k: int, threads: int | None) -> Int64s:
+    """All hypotheses of lists, and the ``k`` best distinct outputs of forests; those of one sentence in order."""
+    if problem.is_lists:
+        return problem.choices()[1]
+    own = problem.sentences
+    found = kbest(own.corpus, weights, k, distinct=True, threads=threads, scorer=own.scorer)
+    best = own.outputs.of_derivations(
+        own.corpus, own.in_order, 0, own.names, found.offsets, found.edge_offsets, found.edges
+    )
+    edges = np.flatnonzero(np.repeat(own.is_list, np.diff(own.corpus.sentence_edges)))
+    of_forests = np.repeat(~own.is_list, np.diff(found.offsets))
+    return np.concatenate([own.outputs_of_edges(edges).astype(np.int64), best[of_forests]])
 
 
 def _nearest_pool(problem: Problem, weights: Any, k: int, threads: int | None) -> _OraclePool:
@@ -213,7 +229,7 @@ def _nearest_pool(problem: Problem, weights: Any, k: int, threads: int | None) -
     nearest = _nearest(problem, metric, threads)
     searched = np.array([bool(found) for found in nearest])
     left = problem.subset(np.flatnonzero(~searched))
-    outputs = left.pool(weights, k=k, threads=threads)[1] if left.corpus.edges else np.empty(0, dtype=np.int64)
+    outputs = _best_outputs(left, weights, k, threads) if left.corpus.edges else np.empty(0, dtype=np.int64)
     everything = "all derivations" if searched.any() else "all candidates"
     kind = f"outputs nearest to each reference, {everything}"
     if not left.is_lists:

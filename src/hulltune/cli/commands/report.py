@@ -120,6 +120,6 @@ def _first(problem: Problem) -> list[float]:
     from hulltune.search.constraints import Constraints
     from hulltune.search.strategy import Setting
 
-    setting = Setting.of(problem, Constraints(), None, None if problem.dataset is None else problem.dataset.model)
+    setting = Setting.of(problem, Constraints(), None, problem.dataset.model)
     found: list[float] = setting.compared.tolist()
     return found

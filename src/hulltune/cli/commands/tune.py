@@ -161,7 +161,7 @@ def _write_report(result: TuneResult, path: str, data: Data, tuning: dict[str, A
 
     problem = result.problem
     with ExitStack() as stack:
-        if tuning["store"] is not None and problem.dataset is not None:
+        if tuning["store"] is not None:
             store = stack.enter_context(Store(tuning["store"]))
             problem = Problem.of(problem.dataset, problem.metric, store=store)
         write_report(

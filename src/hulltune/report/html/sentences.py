@@ -148,10 +148,10 @@ class Sentences:
         for sentence, own, (_, baseline, along, over) in zip(chosen.tolist(), candidates, numbered, strict=True):
             dataset = self.problem.dataset
             yield PageSentence(
-                id=sentence if dataset is None else dataset.ids[sentence],
+                id=dataset.ids[sentence],
                 sentence=sentence,
                 references=tuple(_cut(text) for text in self.problem.references[sentence]),
-                source=None if dataset is None or dataset.sources is None else dataset.sources[sentence],
+                source=None if dataset.sources is None else dataset.sources[sentence],
                 candidates=own,
                 baseline=baseline,
                 along=along,

@@ -89,7 +89,7 @@ class Subject:
 
 def baseline_weights(problem: Problem, result: TuneResult) -> Floats:
     """The weights that choose the baseline of forests: those of the files, or the start."""
-    model = None if problem.dataset is None else problem.dataset.model
+    model = problem.dataset.model
     if model is not None and "files' own scales" in result.baseline_kind:
         return np.array([model.get(name, 0.0) for name in problem.feature_names])
     return np.array([result.start[name] for name in problem.feature_names])
@@ -112,13 +112,11 @@ def subject_of(
         )
     if not problem.feature_names:
         raise InputError("report: the candidates have no features, so there is no weight to move")
-    others: tuple[Problem, ...] = ()
-    if problem.dataset is not None:
-        others = tuple(
-            Problem.of(problem.dataset, other, outputs=problem.outputs)
-            for other in other_metrics(problem.metric, also)
-            if not other.waits and not other.reads
-        )
+    others = tuple(
+        Problem.of(problem.dataset, other, outputs=problem.outputs)
+        for other in other_metrics(problem.metric, also)
+        if not other.waits and not other.reads
+    )
     if isinstance(result, TuneResult) and _is_of(result, problem):
         return Subject(problem, result, True, others, command)
     return Subject(problem, described(problem, weight_vector(problem, result)), False, others, command)
@@ -134,7 +132,7 @@ def _is_of(result: TuneResult, problem: Problem) -> bool:
 
 def described(problem: Problem, weights: Floats) -> TuneResult:
     """The scores, ranges and worth of weights that were not tuned here, as a result without a search."""
-    model = None if problem.dataset is None else problem.dataset.model
+    model = problem.dataset.model
     compared = weights if model is None else np.array([model.get(name, 0.0) for name in problem.feature_names])
     baseline, picks = problem.baseline(compared), problem.picks(weights)
     named = dict(zip(problem.feature_names, weights.tolist(), strict=True))

@@ -225,7 +225,7 @@ def _folded(title: str, content: str) -> str:
 def _facts(subject: Subject) -> str:
     """The metric's signature, the data, the seed and the version, and the command."""
     result, dataset = subject.result, subject.problem.dataset
-    files = "" if dataset is None else listed(dict.fromkeys(each.file for each in dataset.provenance), 4)
+    files = listed(dict.fromkeys(each.file for each in dataset.provenance), 4)
     what = "candidates" if subject.problem.is_lists else "candidates and edges"
     size = f"{counted(result.sentences, 'sentence')}, {result.candidates:,} {what}, {len(result.weights):,} features"
     facts = [("metric", result.metric), ("data", f"{files}: {size}" if files else size)]
