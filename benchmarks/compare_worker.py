@@ -61,7 +61,7 @@ def problem(data: Any, metric: str) -> Any:
     if hasattr(data, "problem"):
         return replace(data).problem(metric)
     made = room("metrics").get_metric(metric)
-    return room("search.problem").Problem(data.corpus, made, data.references, first_choices=data.first_choices)
+    return room("search.problem").Problem.of(data, made)
 
 
 def searching(data: Any, searched: Any) -> Callable[[Floats, Floats], object]:

@@ -93,9 +93,7 @@ class Setting:
         first = _first_weights(problem, compiled, units, start)
         reach = FARTHEST_WEIGHT * np.maximum(np.where(units > 0.0, inverse_units(units), 1.0), np.abs(first))
         least = float(problem.metric.least_loss)
-        return Setting(
-            problem, compiled, units, first, own, reach, workers=workers, least_loss=least, start=start
-        )
+        return Setting(problem, compiled, units, first, own, reach, workers=workers, least_loss=least, start=start)
 
 
 def _first_weights(problem: Problem, constraints: CompiledConstraints, units: Floats, start: Start) -> Floats:
