@@ -124,12 +124,13 @@ class Problem:
             raise InputError("no references: the dataset carries none; give some, or see Dataset.matched")
         dataset = dataset.with_qualities(metric.reads)
         corpus, sources = dataset.corpus, dataset.sources
-        sentences = Sentences(corpus, outputs or Outputs(corpus), np.arange(len(corpus)))
+        outputs = Outputs(corpus) if outputs is None else outputs
+        sentences = Sentences(corpus, outputs, np.arange(len(corpus)))
         memory = Memory(
             metric,
             dataset.references or ((),) * len(dataset),
             None if sources is None or not any(sources) else [source or "" for source in sources],
-            outputs=sentences.outputs,
+            outputs=outputs,
             store=store,
             questions=questions,
             known=Known(dataset.ids, dataset.qualities),
