@@ -76,7 +76,8 @@ class Certified(Strategy):
                     seconds=clock.seconds,
                     metric=problem.metric.signature,
                     stopped=search.stopped,
-                    exact=problem.is_lists and bool(np.all(problem.table == np.rint(problem.table))),
+                    exact=(problem.is_lists or space.is_a_line)
+                    and bool(np.all(problem.table == np.rint(problem.table))),
                 )
         if report is not None:
             report(Status(1, 1, best.line_searches, best.loss, bound, search.boxes))

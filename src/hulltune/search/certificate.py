@@ -34,8 +34,8 @@ class Certificate:
     stopped: str
     """The reason why the search ended: "gap", "time", "memory", "rounding" or "interrupt"."""
     exact: bool = True
-    """Whether all candidates are of lists and all statistics whole numbers. Otherwise a gap of 0 holds up to rounding:
-    sums of other statistics round, and so do the scores by which forests are searched for candidates.
+    """Whether all statistics are whole numbers, and all candidates those of lists or of one line. Otherwise a gap of 0
+    holds up to rounding: of sums of other statistics, and of the scores by which forests are searched for candidates.
     """
 
     @property
