@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 from typing import Any
@@ -122,8 +123,8 @@ def keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object, for ``object_pairs_hook``; LineError if a key occurs twice, where json takes the last value."""
     members = dict(pairs)
     if len(members) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise LineError(f"key {max(keys, key=keys.count)!r} occurs twice in an object; expected each once")
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise LineError(f"key {twice!r} occurs twice in an object; expected each once")
     return members
 
 

@@ -13,6 +13,7 @@ import os
 import re
 from array import array
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,6 @@ from hulltune.wording import counted
 EXPECTED = "expected 'id ||| text ||| features ||| score'"
 UNNAMED = b"feature"
 """The name of values without a name."""
-_EQUALS = ord("=")
 _tokens = re.compile(rb"[^ \t\r]+").findall
 _BLANKS = b" \t\r"
 
@@ -109,10 +109,6 @@ def _entries(field: bytes) -> tuple[tuple[_Entry, ...], list[bytes]]:
 
     for token in _tokens(field):
         stem, equals, value = token.rpartition(b"=")
-        if value and stem and not is_dense and stem not in found:  # nearly all tokens of sparse lists
-            found[stem] = _Entry(stem, 1, _EQUALS, False)
-            values.append(value)
-            continue
         if not equals:
             if token.endswith(b":") and len(token) > 1:  # as old versions of Moses write it
                 stem, value = token[:-1], b""
@@ -208,15 +204,13 @@ class _Rules:
         return tokens[0]
 
     def _values(self, entries: Sequence[_Entry], tokens: Sequence[bytes]) -> list[float]:
-        values = [plain_number(token.decode()) for token in tokens]
-        found = [value for value in values if value is not None and math.isfinite(value)]
-        if len(found) < len(values):
-            place = next(k for k, value in enumerate(values) if value is None or not math.isfinite(value))
-            names = [(name.decode(), k, size) for name, size, _, _ in entries for k in range(size)]
-            name, number, size = names[place]
-            several = max(size, self.widths.get(name.encode(), 1)) > 1
-            _finite(f"feature {f'{name}_{number}' if several else name!r}", tokens[place])
-        return found
+        rest, values = iter(tokens), []
+        for name, size, _, _ in entries:
+            several = max(size, self.widths.get(name, 1)) > 1
+            for place, token in enumerate(islice(rest, size)):
+                told = f"{name.decode()}_{place}" if several else name.decode()
+                values.append(_finite(f"feature {told!r}", token))
+        return values
 
 
 def _finite(what: str, token: bytes) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -105,7 +106,9 @@ def _named(where: str, lines: Sequence[str]) -> NamedReferences | None:
     trn = [_TRN.fullmatch(line) for line in filled]
     if all(trn):
         names = [found[2] for found in trn if found is not None]
-        _check_once(where, names)
+        if len(set(names)) < len(names):
+            twice = Counter(names).most_common(1)[0][0]
+            raise InputError(f"{where}: two references for {twice!r}; expected one, and others in further files")
         texts = _plain_texts(where, [found[1] for found in trn if found is not None])
         by_id = {name: (text,) for name, text in zip(names, texts, strict=True)}
         return NamedReferences(by_id.values(), lambda: iter([by_id, _without_speakers(by_id)]), where)
@@ -113,14 +116,6 @@ def _named(where: str, lines: Sequence[str]) -> NamedReferences | None:
     if all(stm) and any(found is not None and (found["label"] or "." in found["begin"]) for found in stm):
         return _stm(where, [found for found in stm if found is not None])
     return None
-
-
-def _check_once(where: str, names: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise InputError(f"{where}: two references for {name!r}; expected one, and others in further files")
-        seen.add(name)
 
 
 def _without_speakers(by_id: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

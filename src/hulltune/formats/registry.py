@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hulltune.errors import InputError
-from hulltune.formats.streams import SUFFIXES, Source, first_line, head, names_in, suffix_of, without_suffix
+from hulltune.formats.streams import SUFFIXES, first_line, head, names_in, suffix_of, without_suffix
 from hulltune.names import FOREST_FORMATS, FORMATS
 
 if TYPE_CHECKING:
@@ -133,11 +133,12 @@ def sniff(path: str | os.PathLike[str], columns: Columns | None = None) -> str:
     file = Path(path)
     if file.is_dir():
         return sniff_folder(file, *names_in(file))
-    data = path.head() if isinstance(path, Source) else head(path)
+    data = head(path)
     if data.strip() and (file.suffix == _part("kaldi.LIST_SUFFIX") or _part("kaldi.looks_like_list")(data)):
         return "kaldi"  # not among others of a folder, as the archives beside it hold the same lattices
-    found = _part("table.table_with")(data, columns) if columns is not None and columns.named else None
-    found = found or _recognised(data)
+    found = _recognised(data)
+    if columns is not None and columns.named:
+        found = next((name for name in ("tsv", "csv") if _part(_FORMATS[name].recogniser)(data, columns)), found)
     if found is not None:
         return found
     first = first_line(data)

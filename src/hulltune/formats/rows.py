@@ -280,18 +280,12 @@ def _check_range(features: Features, names: Sequence[str]) -> None:
     if features.dtype == np.float64:
         return
     if isinstance(features, SparseFeatures):
-        too_large = features.columns[~np.isfinite(features.values)]
-        at_fault = names[int(too_large.min())] if len(too_large) else None
-    else:
-        at_fault = next(
-            (name for name, column in zip(names, features.values.T, strict=True) if not _finite(column)), None
-        )
-    if at_fault is not None:
+        too_large = features.columns[~np.isfinite(features.values)].tolist()
+    else:  # a column at a time: the rest needs no memory
+        too_large = [k for k, column in enumerate(features.values.T) if not np.all(np.isfinite(column))]
+    if too_large:
+        at_fault = names[min(too_large)]
         raise InputError(f"feature {at_fault!r} has a value too large for float32; read the lists as float64")
-
-
-def _finite(column: NDArray[Any]) -> bool:
-    return bool(np.all(np.isfinite(column)))
 
 
 class RowCollector:

@@ -315,13 +315,7 @@ def not_utf8(error: UnicodeDecodeError) -> str:
 
 def head(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
     """The first bytes of a file, unpacked."""
-    if isinstance(path, Source):
-        return path.head(size)
-    source = Source(path)
-    try:
-        return source.head(size)
-    finally:
-        source.close()
+    return (path if isinstance(path, Source) else Source(path)).head(size)
 
 
 def first_lines(data: bytes, count: int = 400) -> list[str]:

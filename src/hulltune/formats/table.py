@@ -29,19 +29,14 @@ def looks_like_parquet(head: bytes) -> bool:
     return head.startswith(b"PAR1")
 
 
-def looks_like_csv(head: bytes) -> bool:
+def looks_like_csv(head: bytes, columns: Columns | None = None) -> bool:
     """Whether a file that begins with these bytes has a header of columns with commas between them."""
-    return _has_header(head, ",", Columns())
+    return _has_header(head, ",", columns or Columns())
 
 
-def looks_like_tsv(head: bytes) -> bool:
+def looks_like_tsv(head: bytes, columns: Columns | None = None) -> bool:
     """Whether a file that begins with these bytes has a header of columns with tabs between them."""
-    return _has_header(head, "\t", Columns())
-
-
-def table_with(head: bytes, columns: Columns) -> str | None:
-    """The format, "tsv" or "csv", of a file that begins with a header of these columns; None for others."""
-    return next((name for name, mark in (("tsv", "\t"), ("csv", ",")) if _has_header(head, mark, columns)), None)
+    return _has_header(head, "\t", columns or Columns())
 
 
 def _has_header(head: bytes, delimiter: str, columns: Columns) -> bool:

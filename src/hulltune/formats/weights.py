@@ -170,15 +170,9 @@ def weights_text(weights: Mapping[str, float], kind: str) -> str:
         values[name] = number
         if kind != "json" and (not name or re.search(r"[\s#\[\]=]", name)):
             raise InputError(f"weights: the name {name!r} cannot be written in this format; write JSON")
-    return {"json": _to_json, "moses": _to_moses, "lines": _to_lines}[kind](values)
-
-
-def _to_json(weights: dict[str, float]) -> str:
-    return json.dumps({"weights": weights}, indent=1, ensure_ascii=False) + "\n"
-
-
-def _to_lines(weights: dict[str, float]) -> str:
-    return "".join(f"{name} {value!r}\n" for name, value in weights.items())
+    if kind == "json":
+        return json.dumps({"weights": values}, indent=1, ensure_ascii=False) + "\n"
+    return _to_moses(values) if kind == "moses" else "".join(f"{name} {value!r}\n" for name, value in values.items())
 
 
 def _to_moses(weights: dict[str, float]) -> str:
