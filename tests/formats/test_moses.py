@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -126,28 +127,26 @@ def test_lines_longer_than_a_block_and_many_blocks(file: Path) -> None:
     assert read.corpus.features.matrix()[1:-1, 0].tolist() == [i + 0.5 for i in range(60_000)]
 
 
-def test_many_names_many_layouts_and_many_uncertain_numbers(file: Path) -> None:
+def rare_names() -> list[dict[str, str]]:
+    """Few of many features in each line, of which no nearest double is certain."""
     rng = random.Random(3)
-    rows = [{f"name{k}": f"0.{rng.getrandbits(90)}" for k in rng.sample(range(700), 12)} for _ in range(1500)]
-    content = "".join(
-        f"{i} ||| t ||| {' '.join(f'{name}={value}' for name, value in row.items())}\n" for i, row in enumerate(rows)
-    )
-    read = lists(file, content)
-    column = {name: number for number, name in enumerate(read.feature_names)}
-    matrix = read.corpus.features.matrix()
-    for i, row in enumerate(rows):
-        assert {k: matrix[i, column[k]] for k in row} == {k: float(v) for k, v in row.items()}
-        assert np.count_nonzero(matrix[i]) == len(row)
+    return [{f"name{k}": f"0.{rng.getrandbits(90)}" for k in rng.sample(range(700), 12)} for _ in range(1500)]
+
+
+def common_names() -> list[dict[str, str]]:
+    """Lines that leave out some features, most or nearly all."""
+    rng = random.Random(4)
+    shares = [1.0, *([0.9] * 40), 1.0, *([0.5] * 40), *([0.02] * 40), *([0.7] * 40)]
+    return [{f"f{k}": f"{rng.random() + 1}" for k in range(60) if rng.random() < share} for share in shares]
 
 
 @pytest.mark.parametrize("missing", [None, 0])
-def test_lines_that_leave_out_some_features_most_or_nearly_all(file: Path, missing: float | None) -> None:
-    rng = random.Random(4)
-    rows = [{f"f{k}": rng.random() + 1 for k in range(60) if rng.random() < share} for share in
-            [1.0, *([0.9] * 40), 1.0, *([0.5] * 40), *([0.02] * 40), *([0.7] * 40)]]  # fmt: skip
+@pytest.mark.parametrize("make", [rare_names, common_names])
+def test_lines_that_leave_out_features(file: Path, make: Callable[[], list[dict[str, str]]], missing: Any) -> None:
+    rows = make()
     content = "".join(f"0 ||| {i} ||| {' '.join(f'{k}={v}' for k, v in row.items())}\n" for i, row in enumerate(rows))
     found = lists(file, content, missing=missing)
-    table = [[row.get(name, 0.0) for name in found.feature_names] for row in rows]
+    table = [[float(row.get(name, 0.0)) for name in found.feature_names] for row in rows]
     assert found.corpus.features.matrix().tolist() == table
     assert found.omitted == {name: sum(name not in row for row in rows) for name in found.feature_names}
 
@@ -238,7 +237,7 @@ def marian(*further: list[str], line_end: str = "\n") -> str:
 )
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_alignments_and_word_scores_of_marian_are_passed_over(
-    file: Path, further: list[list[str]], line_end: str
+    file: Path, further: list[list[str]], line_end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = lists(file, marian())
     read = lists(file, marian(*further, line_end=line_end))
@@ -247,14 +246,9 @@ def test_alignments_and_word_scores_of_marian_are_passed_over(
     assert read.corpus.features.matrix().tolist() == plain.corpus.features.matrix().tolist()
     assert read.scores is not None
     assert read.scores.tolist() == [-0.75, -1.5, -1.25]
+    monkeypatch.setattr("hulltune.formats.streams.BLOCK", 30)
     sparse = lists(file, marian(*further).replace("F0= ", "F0=").replace(" F1= ", " F1="))
     assert sparse.corpus.features.matrix().tolist() == plain.corpus.features.matrix().tolist()
-
-
-def test_lists_of_marian_in_blocks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for block in (1, 30, 100):
-        monkeypatch.setattr("hulltune.formats.streams.BLOCK", block)
-        assert all_texts(lists(file, marian(HARD, SCORES))) == [text for text, _, _ in MARIAN]
 
 
 def test_lines_of_marian_that_lack_a_field(file: Path) -> None:
