@@ -164,8 +164,8 @@ def _read_lists(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
     provenance = [Provenance(file.source.name, file.format) for file in files]
     for file in files:
         if file.format not in WITH_COLUMNS:
-            for option in _columns(reading).named:
-                raise OptionError(option, f"is for tables and JSON lines, and this is {file.format}; leave it out")
+            names = (name for name in COLUMNS if name != "ignore")  # which suits all lists
+            _refuse(reading, names, f"is for tables and JSON lines, and this is {file.format}; leave it out")
     if any(file.format == "packed" for file in files):
         return add_builtin_features(_without_ignored(reading, _open_packed(reading, files)), reading.features)
     rows, problems = _rows(reading, files)

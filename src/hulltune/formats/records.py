@@ -41,14 +41,6 @@ class Columns:
     source: str | None = None
     ignore: tuple[str, ...] = ()
 
-    @property
-    def named(self) -> dict[str, str]:
-        """The options of columns that were given, but for ``ignore``, which suits all lists."""
-        given = {"id_column": self.id, "text_column": self.text, "source_column": self.source}
-        return {name: value for name, value in given.items() if value} | (
-            {"ref_column": self.ref[0]} if self.ref else {}
-        )
-
     def role(self, name: str) -> str:
         """The role of a column: "id", "text", "ref", "source", "score", "ignored" or "feature"."""
         if name == (self.id or "id"):

@@ -137,7 +137,7 @@ def sniff(path: str | os.PathLike[str], columns: Columns | None = None) -> str:
     if data.strip() and (file.suffix == _part("kaldi.LIST_SUFFIX") or _part("kaldi.looks_like_list")(data)):
         return "kaldi"  # not among others of a folder, as the archives beside it hold the same lattices
     found = _recognised(data)
-    if columns is not None and columns.named:
+    if columns is not None and (columns.id or columns.text):
         found = next((name for name in ("tsv", "csv") if _part(_FORMATS[name].recogniser)(data, columns)), found)
     if found is not None:
         return found

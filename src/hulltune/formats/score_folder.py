@@ -140,19 +140,13 @@ def _read_plain(files: dict[str, Path], collector: RowCollector) -> None:
 def _read_returnn(files: dict[str, Path], collector: RowCollector) -> None:
     lists = {name: _literal(path) for name, path in files.items()}
     first = next(iter(lists))
-    for name, other in lists.items():
-        if other.keys() != lists[first].keys():
-            odd = sorted(map(str, other.keys() ^ lists[first].keys()))[0]
-            raise InputError(f"{files[name]}: sequence {odd!r} is not in both this file and {files[first]}")
+    texts = {name: {key: [text for _, text in each] for key, each in found.items()} for name, found in lists.items()}
+    for name in lists:
+        if texts[name] != texts[first]:
+            raise InputError(f"{files[name]}: has other hypotheses than {files[first]}; expected the same sequences")
     for sentence_name, hypotheses in lists[first].items():
         sentence = sentence_id(sentence_name.strip())
         collector.declare(sentence)
-        for name, other in lists.items():
-            if [text for _, text in other[sentence_name]] != [text for _, text in hypotheses]:
-                raise InputError(
-                    f"{files[name]}: sequence {sentence_name!r} has other hypotheses than in {files[first]}; "
-                    "expected the same in the same order"
-                )
         for place, (_, text) in enumerate(hypotheses):
             try:
                 collector.add(sentence, text, {name: lists[name][sentence_name][place][0] for name in lists})
