@@ -29,7 +29,6 @@ from hulltune.cli.command import (
     INTERRUPTED,
     SETTINGS,
     Commands,
-    long_name,
     note,
 )
 from hulltune.errors import InputError, Note
@@ -170,18 +169,10 @@ def _shown_notes() -> Iterator[None]:
 
 def _usage_fault(error: click.ClickException) -> str:
     """The message of a usage error in one line."""
-    if isinstance(error, click.NoSuchOption):
-        near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
-        message = f"unknown option {error.option_name}{near}"
-    elif isinstance(error, click.MissingParameter) and error.param is not None:
-        message = f"the following arguments are required: {long_name(error.param)}"
-    elif isinstance(error, click.BadParameter) and error.param is not None:
-        message = f"argument {long_name(error.param)}: {error.message}"
-    else:
-        message = error.format_message().rstrip(".")
-        message = message[:1].lower() + message[1:]
+    message = " ".join(error.format_message().split()).rstrip(".")
     context = getattr(error, "ctx", None)
-    return message if context is None else f"{message} (see {context.command_path} --help)"
+    help_at = "" if context is None else f" (see {context.command_path} --help)"
+    return f"{message[:1].lower()}{message[1:]}{help_at}"
 
 
 def _unexpected(error: BaseException, debug: bool) -> int:

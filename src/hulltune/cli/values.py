@@ -201,14 +201,14 @@ class WholeNumber(ValueType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number."""
         text = str(value)
-        digits = text.lstrip("0") or "0"
-        is_long = len(digits) > 19  # int() refuses thousands of digits with an error of its own
-        if not (text.isascii() and text.isdigit()) or (not is_long and int(digits) < self.least):
+        is_number = text.isascii() and text.isdigit()
+        number = int(text) if is_number and len(text) < 20 else 2**63  # int() refuses thousands of digits
+        if not is_number or number < self.least:
             self.fail(f"got {value!r}; expected a whole number of at least {self.least}", param, ctx)
-        if is_long or int(digits) > self.most:
-            got = f"{digits[:20]}… ({len(digits):,} digits)" if is_long else digits
-            self.fail(f"got {got}; expected a whole number of at most {self.most:,}", param, ctx)
-        return int(digits)
+        if number > self.most:
+            cut_off = "…" if len(text) > 20 else ""
+            self.fail(f"got {text[:20]}{cut_off}; expected a whole number of at most {self.most:,}", param, ctx)
+        return number
 
 
 NAMES = Names()
