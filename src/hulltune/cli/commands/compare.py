@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hulltune import options
 from hulltune.cli.command import DONE, command, note
 from hulltune.cli.files import read, read_references, weights_for, while_waiting, with_references, write_lines
 from hulltune.cli.options import (
@@ -20,11 +21,11 @@ from hulltune.cli.options import (
     field_option,
     is_given,
     not_together,
-    option,
+    options_of,
 )
-from hulltune.cli.values import COUNT, NameOrFile, OneOf
+from hulltune.cli.values import NameOrFile
 from hulltune.names import CHANGE_ORDERS
-from hulltune.options import ANSWER, WEIGHTS, Tuning
+from hulltune.options import WEIGHTS, Tuning
 
 if TYPE_CHECKING:
     from hulltune.data.dataset import Dataset
@@ -40,6 +41,23 @@ SUFFIXES = (".json", ".tsv", ".txt")
 _WEIGHTS = NameOrFile(BASELINE)
 
 
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """Which changes are shown, and how."""
+
+    sort: str = options.option(
+        "data",
+        "The order of the sentences: as in the data (data), the best changes first (best), or the worst (worst).",
+        "--sort NAME",
+        among=CHANGE_ORDERS,
+        noun="order",
+    )
+    most: int = options.option(
+        20, "The number of sentences to show. JSON, TSV and files have all of them.", "--most N", least=0
+    )
+    as_tsv: bool = options.option(False, "Print a table with a line for each sentence whose pick changed.", "--tsv")
+
+
 @command(group="use weights", examples=EXAMPLES)
 @argument(
     WEIGHTS,
@@ -51,30 +69,18 @@ _WEIGHTS = NameOrFile(BASELINE)
 )
 @argument(WEIGHTS, "new", "NEW", "The weights that are compared with them: a file, or 'baseline'.", type=_WEIGHTS)
 @data_options(judged=True)
-@option(
-    ANSWER,
-    "--sort NAME",
-    "The order of the sentences: as in the data (data), the best changes first (best), or the worst (worst).",
-    type=OneOf("order", CHANGE_ORDERS),
-    default="data",
-)
-@option(
-    ANSWER, "--most N", "The number of sentences to show. JSON, TSV and files have all of them.", type=COUNT, default=20
-)
-@option(ANSWER, "--tsv", "Print a table with a line for each sentence whose pick changed.", name="as_tsv")
+@options_of("view", View)
 @field_option(Tuning, "store")
 @answer_options(
     "Write all changes to FILE.json, FILE.tsv or, as they are shown, to FILE.txt.", *SUFFIXES, multiple=True
 )
-def compare(
-    old: str, new: str, data: Data, sort: str, most: int, as_tsv: bool, store: str | None, answer: Answer
-) -> int:
+def compare(old: str, new: str, data: Data, view: View, store: str | None, answer: Answer) -> int:
     """Compare what two sets of weights pick.
 
     The answer lists the sentences whose picks differ, with both texts and their differences, what each change does to
     the metric, and the features that decided it. References are needed only for the metric.
     """
-    not_together(("--json", answer.as_json), ("--tsv", as_tsv))
+    not_together(("--json", answer.as_json), ("--tsv", view.as_tsv))
     metric, reading = data.metric, data.reading
     store, questions = while_waiting(metric, store)
     from hulltune.tuning.comparison import compare as compare_weights
@@ -91,13 +97,13 @@ def compare(
     found = compare_weights(
         dataset, sides[0], sides[1], metric=judged, threads=reading.threads, store=store, questions=questions
     )
-    found = replace(found.sorted(sort), old=old, new=new)
+    found = replace(found.sorted(view.sort), old=old, new=new)
     for name in answer.out:
         write_lines([_written(found, Path(name).suffix)], name)
-    if answer.as_json or as_tsv:
+    if answer.as_json or view.as_tsv:
         print(_written(found, ".json" if answer.as_json else ".tsv"))
     else:
-        print(found.summary(most=most, colour=_colours()))
+        print(found.summary(most=view.most, colour=_colours()))
     return DONE
 
 

@@ -24,7 +24,6 @@ from hulltune.cli.options import (
     Data,
     constraint_options,
     data_options,
-    field_option,
     field_options,
     gathered,
     option,
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 hulltune tune dev.nbest.gz --ref dev.en --metric bleu --out w.json
 hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
-PASSED_ON = ("seed", "regularise", "folds", "replicates", "also", "oracle", "tolerance", "store", "questions")
+PASSED_ON = ("start", "seed", "regularise", "folds", "replicates", "also", "oracle", "tolerance", "store", "questions")
 """The fields of Tuning that go from the command line to ``tune`` as they are."""
 
 
@@ -65,7 +64,6 @@ class HeldOut:
 
 @command(group="tune weights", examples=EXAMPLES)
 @data_options(judged=True)
-@field_option(Tuning, "start")
 @constraint_options
 @search_options(certified=True)
 @gathered("tuning", dict, field_options(Tuning, *PASSED_ON))
@@ -79,7 +77,6 @@ class HeldOut:
 @result_options()
 def tune(
     data: Data,
-    start: str | None,
     constraints: Constraints,
     search: Strategy,
     tuning: dict[str, Any],
@@ -105,13 +102,13 @@ def tune(
     from hulltune.tuning import tune as tune_weights
 
     dataset = read_scored(data, *(tuning["also"] or []), quiet=quiet)
+    tuning["start"] = start_for(dataset, tuning["start"])
     heldout = _held_out(data, unseen, dataset, quiet) if unseen.heldout else None
     reading = time.perf_counter() - began
     with shown_progress(quiet=quiet) as progress:
         tuned = tune_weights(
             dataset,
             metric=metric,
-            start=start_for(dataset, start),
             search=search,
             constraints=constraints,
             threads=data.reading.threads,
