@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from hulltune import (
-    Climb,
     Constraints,
     Corpus,
     Forest,
@@ -35,7 +34,6 @@ from tests.tuning.corpora import (
     quick_search,
     random_forests,
     random_lists,
-    random_records,
 )
 
 
@@ -124,13 +122,6 @@ def test_options_of_tuning_hold_for_forests() -> None:
     assert set(result.without) == set(FOREST_FEATURES)
     for signature, (_, after) in result.others.items():
         assert after == score(forests, result, references, metric=signature.split("|")[0])
-    folded = tune(forests, references, folds=3, **QUICK)
-    assert folded.heldout is not None
-    assert folded.heldout.how == "folds"
-    for policy, smoothing in (("widest", "min"), ("closest", "mean")):
-        search = Climb(restarts=3, directions=6, policy=policy, smoothing=smoothing)
-        smooth = tune(forests, references, **{**QUICK, "search": search})
-        assert smooth.score <= smooth.start_score
 
 
 def test_a_sentence_without_derivations_is_an_empty_output() -> None:
@@ -170,32 +161,6 @@ def test_held_out_lists_beside_forests_have_their_own_references() -> None:
         assert result.heldout is not None
         assert result.heldout.sentences == lines
         assert result.heldout.baseline == (lines - 2) / lines
-
-
-def test_files_of_lists_beside_forests_keep_their_texts_and_references(tmp_path: Path) -> None:
-    records = random_records(15, sentences=4)
-    path = tmp_path / "lists.moses"
-    lines = [
-        f"{record['id']} ||| {candidate['text']} ||| "
-        + " ".join(f"{name}={value!r}" for name, value in candidate["features"].items())
-        + " ||| 0"
-        for record in records
-        for candidate in record["candidates"]
-    ]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    (tmp_path / "4.hg").write_text("1 2\n2\nba be ||| f0=1\nbi ||| f1=2\n", encoding="utf-8")
-    references = [record["refs"][0] for record in records] + ["ba be"]
-    found = read([path, tmp_path / "4.hg"], ids="name")
-    result = tune(found, references, **QUICK)
-    assert result.sentences == 5
-    # A forest of one node is a list, and the whole is what it would be as lists.
-    more = tmp_path / "all.moses"
-    more.write_text(
-        path.read_text(encoding="utf-8") + "4 ||| ba be ||| f0=1 f1=0 f2=0 ||| 0\n4 ||| bi ||| f0=0 f1=2 f2=0 ||| 0\n",
-        encoding="utf-8",
-    )
-    as_lists = tune(read(more), references, **QUICK)
-    assert (as_lists.weights, as_lists.score, as_lists.oracle) == (result.weights, result.score, result.oracle)
 
 
 def test_the_baseline_of_lattices_is_what_their_header_picks(tmp_path: Path) -> None:
