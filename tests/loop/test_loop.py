@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from decoder import START_WEIGHTS, Decoder, made_task
 
 import hulltune
 from hulltune import Climb, Dataset, Forest, InputError, Problem, read, score, tune_loop
@@ -163,20 +162,6 @@ def test_forests_of_several_iterations_are_one_and_equal_ones_count_once() -> No
         best = score(both, {**dict.fromkeys(NAMES, 0.0), **weights}, references(), metric="wer")
         alone = score(decode(weights), {**dict.fromkeys(NAMES, 0.0), **weights}, references(), metric="wer")
         assert best == alone  # what either found is there
-
-
-@pytest.mark.parametrize("kind", ["lists", "lattices", "forests"])
-def test_a_small_decoder_learns(kind: str, tmp_path: Path) -> None:
-    task = made_task(25, seed=1)
-    decoder = Decoder(task.sources, size=20, form=kind, beam=3)
-
-    def looped() -> LoopResult:
-        options: dict[str, Any] = {"start": START_WEIGHTS, "iterations": 2, "search": Climb(restarts=3)}
-        return tune_loop(decoder, list(task.references), folder=tmp_path / "run", **options)
-
-    result = looped()
-    assert result.score > result.start_score + 3
-    assert without_times(looped()) == without_times(result)
 
 
 def test_progress_tells_each_iteration_and_what_moved() -> None:

@@ -81,33 +81,25 @@ LINKS_OF_LATTICES = {
 }
 
 
-@pytest.mark.parametrize("code", LINKS.values(), ids=LINKS)
-def test_links_are_copied(tmp_path: Path, code: str, expected: LoopResult) -> None:
+@pytest.mark.parametrize("kind", [*LINKS, *LINKS_OF_LATTICES])
+def test_links_are_copied(tmp_path: Path, kind: str) -> None:
     """The file behind the link changes in every iteration; what was taken in before must not."""
-    found = loop(decoder(tmp_path, code), tmp_path / "run")
+    code, plain, options = LINKS.get(kind, ""), "write(output)", dict[str, Any]()
+    if kind in LINKS_OF_LATTICES:
+        code = LINKS_OF_LATTICES[kind]
+        plain = "output.mkdir(); lattice_decoders.main('slf', sys.argv[1], str(output))"
+        options["start"] = {"acoustic": 0.1, "language": 1.0}
+        options["reading"] = Reading(negate=["acoustic", "language"], drop=["uh"])
+    expected = without_times(loop(decoder(tmp_path, plain), tmp_path / "plain", **options))
+    found = loop(decoder(tmp_path, code), tmp_path / "run", **options)
     assert without_times(found) == expected
-    assert len(found.iterations) > 2
+    assert len(found.iterations) > 1
     for folder in sorted((tmp_path / "run").glob("iter-*")):
         for path in [folder / "output", *(folder / "output").glob("*")]:
             assert not path.is_symlink()
             assert path.is_dir() or path.stat().st_nlink == 1
-    again = loop(decoder(tmp_path, "raise SystemExit('not needed')"), tmp_path / "run")
-    assert without_times(again) == expected
-
-
-@pytest.mark.parametrize("code", LINKS_OF_LATTICES.values(), ids=LINKS_OF_LATTICES)
-def test_links_to_lattices_are_copied(tmp_path: Path, code: str) -> None:
-    options: dict[str, Any] = {
-        "start": {"acoustic": 0.1, "language": 1.0},
-        "reading": Reading(negate=["acoustic", "language"], drop=["uh"]),
-    }
-    plain = "output.mkdir(); lattice_decoders.main('slf', sys.argv[1], str(output))"
-    expected = loop(decoder(tmp_path, plain), tmp_path / "plain", **options)
-    found = loop(decoder(tmp_path, code), tmp_path / "run", **options)
-    assert len(found.iterations) > 1
-    assert without_times(found) == without_times(expected)
     again = loop(decoder(tmp_path, "raise SystemExit('not needed')"), tmp_path / "run", **options)
-    assert without_times(again) == without_times(expected)
+    assert without_times(again) == expected
 
 
 @pytest.mark.parametrize(
