@@ -79,7 +79,10 @@ class Decodings:
         if done is not None:
             return _complete(read_parts(reading, _parts_in(done, reading)), task.references)
         self.folder.reached(f"before decoding {name}")
-        cut = left = self._cut_left(name, weights, task.sentences)
+        left = Cut.of(self.folder.unfinished_path(name))
+        if left is not None and (left.sentences, left.weights) != (task.sentences, weights):
+            left = None  # the pieces that an earlier run has left are of no use
+        cut = left
         if cut is None and not self.jobs.is_one:
             cut = Cut(task.sentences, self.jobs.pieces_of(task.sentences), dict(weights))
         with self.folder.unfinished(name, keep=left is not None) as folder:
@@ -103,11 +106,6 @@ class Decodings:
             self.folder.reached(f"after decoding {name}")
         self.folder.reached(f"after naming {name}")
         return found
-
-    def _cut_left(self, name: str, weights: Mapping[str, float], sentences: int) -> Cut | None:
-        """The cut that an earlier run has left, if its pieces are of use: those of the same sentences and weights."""
-        cut = Cut.of(self.folder.unfinished_path(name))
-        return cut if cut is not None and (cut.sentences, cut.weights) == (sentences, weights) else None
 
     def _decode_pieces(
         self, task: DecodingTask, cut: Cut, folder: Path, iteration: int, told: Callable[[int, int], None]

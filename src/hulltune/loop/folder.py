@@ -78,10 +78,6 @@ class RunFolder:
                 )
         return state
 
-    def save(self, state: RunState) -> None:
-        """Replace the saved state atomically: a reader sees the old one or the new one."""
-        state.save(self.path / STATE)
-
     def finished(self, name: str) -> Path | None:
         """The folder of a finished decoding; None if it is not finished."""
         return self.path / name if (self.path / name).is_dir() else None

@@ -21,7 +21,7 @@ from hulltune.data.forest import feature_vector
 from hulltune.data.matching import matched_aloud
 from hulltune.errors import InputError
 from hulltune.loop.decoding import Decoder, Decodings, DecodingTask
-from hulltune.loop.folder import RunFolder, RunState, iteration_name
+from hulltune.loop.folder import STATE, RunFolder, RunState, iteration_name
 from hulltune.loop.hypotheses import Hypotheses, known_weights, winning_outputs
 from hulltune.loop.jobs import Jobs
 from hulltune.loop.result import (
@@ -354,7 +354,7 @@ class _Loop:
         )
         self.before = now
         self.folder.reached("before saving")
-        self.folder.save(self.state)
+        self.state.save(self.folder.path / STATE)
         self.folder.reached("after saving")
 
     def _tell(self, number: int, stage: str, previous: Iteration | None = None, **more: Any) -> None:

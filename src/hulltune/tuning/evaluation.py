@@ -32,10 +32,6 @@ MOST_REMOVED = 1000
 """Up to this many features each is left out once, to see what it is worth; of more, a tenth of so many."""
 
 
-def _most_removed(features: int) -> int:
-    return features if features <= MOST_REMOVED else MOST_REMOVED // 10
-
-
 def paired_bootstrap(
     metric: Metric,
     baseline: NDArray[Any],
@@ -119,7 +115,8 @@ def without_each_feature(
     """
     full = problem.loss(weights, workers=workers)
     gains = {}
-    chosen = np.argsort(-np.abs(weights * units), kind="stable")[: _most_removed(len(weights))]
+    most = len(weights) if len(weights) <= MOST_REMOVED else MOST_REMOVED // 10
+    chosen = np.argsort(-np.abs(weights * units), kind="stable")[:most]
     for k in np.sort(chosen).tolist():
         name = problem.feature_names[k]
         reduced = weights.copy()
