@@ -38,7 +38,7 @@ from hulltune.names import DEFAULT_SEARCH
 from hulltune.search.climbing import Climber
 from hulltune.search.constraints import Constraints
 from hulltune.search.coordinate import Coordinate
-from hulltune.search.directions import axes, feature_units, random_directions
+from hulltune.search.directions import feature_units, random_directions
 from hulltune.search.problem import Problem
 from hulltune.search.random_climb import Climb
 from hulltune.search.steps import search_lines
@@ -93,10 +93,10 @@ def lines_of_a_climb(problem: Problem, *, places: int = 4) -> Lines:
     climber = Climber(setting, 0, setting.first, rng)
     first = climber.first_position()
     way = islice(chain([first], Climb().climb(climber, first)), places)
-    groups, units = setting.constraints.groups, setting.units
+    units = setting.units
     return Lines(
         problem,
-        [(place.weights, place.loss, [*axes(groups, units), *random_directions(16, units, rng)]) for place in way],
+        [(place.weights, place.loss, [*climber.axes(), *random_directions(16, units, rng)]) for place in way],
     )
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hulltune.certified.candidates import Candidates, candidates_of
 from hulltune.certified.certify import Certified
-from hulltune.certified.pools import list_pool
+from hulltune.certified.clock import Clock
+from hulltune.certified.pools import pool_of
 from hulltune.certified.space import Space, space_of
 from hulltune.metrics.base import Metric
 from hulltune.search.certificate import Certificate
@@ -66,7 +67,7 @@ def problem_of(*lists: list[dict[str, Any]], metric: str | Metric = "wer") -> Pr
 def prepared(problem: Problem, threads: int = 1, **constraints: Any) -> tuple[Space, Candidates]:
     """The space of a problem of lists within constraints, and its candidates."""
     space = space_of(Constraints(**constraints).compile(problem.feature_names), feature_units(problem.corpus))
-    return space, candidates_of(problem, list_pool(problem), space, None, Workers(threads))
+    return space, candidates_of(problem, pool_of(problem, space, Clock()), space, Clock(), Workers(threads))
 
 
 def certified(

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hulltune import Certified, Forest, ForestBuilder, read
-from hulltune.certified.pools import forest_pool
+from hulltune.certified.clock import Clock
+from hulltune.certified.pools import pool_of
 from hulltune.certified.space import space_of
 from hulltune.errors import InputError
 from hulltune.metrics import get_metric
@@ -49,7 +50,7 @@ def test_no_derivation_beats_the_pool(given: list[Forest], seed: int) -> None:
     if not np.any(units[1:]):
         return
     space = space_of(Constraints(fix={"f0": 1.0}).compile(problem.feature_names), units)
-    pool = forest_pool(problem, space)
+    pool = pool_of(problem, space, Clock())
     rng = np.random.default_rng(seed)
     points = np.column_stack([np.ones(300), rng.standard_cauchy((300, 2)) * 10.0 ** rng.uniform(-2, 2, (300, 2))])
     for sentence, forest in enumerate(given):

@@ -1,4 +1,4 @@
-"""Who runs the shards changes nothing: runners with habits of their own, threads that ask at once, memory reused."""
+"""Who runs the shards changes nothing: workers in another order, threads that ask at once, threads that share."""
 
 from __future__ import annotations
 
@@ -9,28 +9,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hulltune import (
     Climb,
     Constraints,
-    Coordinate,
     Forest,
-    GradientClimb,
     LineCma,
-    Powell,
     Problem,
 )
 from hulltune.search import climbing
-from hulltune.search.climbing import Climber, Climbing, shares
+from hulltune.search.climbing import Climbing, shares
 from hulltune.search.shards import cut, lines_in_parts
 from hulltune.search.strategy import Setting
 from hulltune.surface import ErrorSurface
-from hulltune.threads import ALONE, Workers
+from hulltune.threads import Workers
 from tests.problems import corpus_problem
-from tests.search.test_problem import corpora, problem_of, tame
 from tests.tuning.corpora import random_forests, random_lists
 
 Floats = NDArray[np.float64]
@@ -112,31 +108,6 @@ def test_answers_do_not_depend_on_who_runs_the_shards(
         assert one.sums[first].tolist() == other_one.sums[second].tolist()
 
 
-@settings(deadline=None, max_examples=40)
-@given(corpora, st.lists(st.lists(tame, min_size=3, max_size=3), min_size=1, max_size=3), st.integers(0, 9))
-def test_no_forests_are_an_exception(given: list[Forest], directions: list[list[float]], seed: int) -> None:
-    asking = np.ones(3), np.array(directions), np.tile([-np.inf, np.inf], (len(directions), 1))
-    expected = told(problem_of(given).surfaces(*asking))
-    workers = Shuffled(1 + seed, seed)
-    assert told(problem_of(given).surfaces(*asking, workers=workers)) == expected
-
-
-@pytest.mark.parametrize("make", PROBLEMS)
-@pytest.mark.parametrize("strategy", [Climb(), Coordinate(), Powell(), GradientClimb()])
-@pytest.mark.parametrize("workers", unlike())
-def test_climbs_do_not_depend_on_who_runs_the_shards(
-    make: Callable[[], Problem], strategy: Climbing, workers: Callable[[], Workers]
-) -> None:
-    paths = []
-    for asked in (ALONE, workers()):
-        setting = Setting.of(make(), Constraints(), None, workers=asked)
-        climber = Climber(setting, 0, setting.first, np.random.default_rng(1))
-        way = list(strategy.climb(climber, climber.first_position()))
-        paths.append([(place.weights.tolist(), place.loss, place.line_searches) for place in way])
-    assert len(paths[0]) > 1
-    assert paths[0] == paths[1]
-
-
 @pytest.mark.parametrize("parts", [1, 2, 3, 8, 100])
 @pytest.mark.parametrize("make", PROBLEMS)
 def test_shards_are_all_sentences_once_and_of_one_kind(make: Callable[[], Problem], parts: int) -> None:
@@ -204,34 +175,6 @@ def test_parts_of_lines_are_all_lines_in_order(sizes: list[int], count: int, mos
         assert len(parts) >= min(len(sizes), count) or sum(sizes) == 0
     elif most is None:
         assert len(parts) == 1
-
-
-@pytest.mark.parametrize("make", PROBLEMS)
-@pytest.mark.parametrize("workers", [Workers(1), Workers(2)])
-def test_later_searches_change_no_answer(make: Callable[[], Problem], workers: Workers) -> None:
-    problem, asked = make(), workers
-    batches = [lines(count, seed) for seed, count in enumerate((3, 16, 1, 33, 17, 2, 33))]
-    fresh = [told(make().surfaces(*batch)) for batch in batches]
-    lasting = problem.search(*batches[1], workers=asked)
-    before = texts_along(problem, lasting)
-    kept = []
-    for _ in range(2):
-        for batch, expected in zip(batches, fresh, strict=True):
-            surfaces = problem.surfaces(*batch, workers=asked)
-            assert told(surfaces) == expected
-            kept.append((surfaces, expected))
-    for surfaces, expected in kept:
-        assert told(surfaces) == expected
-    assert texts_along(problem, lasting) == before
-
-
-def test_an_answer_of_a_part_of_the_sentences_is_nobody_elses_memory() -> None:
-    problem = lists()
-    part = problem.subset(np.arange(29, 0, -2))
-    expected = told(part.surfaces(*lines(16)))
-    problem.surfaces(*lines(16, 2))
-    part.surfaces(*lines(5, 3))
-    assert told(part.surfaces(*lines(16))) == expected
 
 
 @pytest.mark.parametrize("make", PROBLEMS)

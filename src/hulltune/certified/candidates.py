@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -62,13 +62,10 @@ class Candidates:
         return len(self.offsets) - 1
 
 
-def candidates_of(
-    problem: Problem, pool: Pool, space: Space, clock: Clock | None = None, workers: Workers = ALONE
-) -> Candidates:
+def candidates_of(problem: Problem, pool: Pool, space: Space, clock: Clock, workers: Workers = ALONE) -> Candidates:
     """The candidates of a pool; asks the metric for the statistics of those that may win. Threads share sentences."""
     from hulltune.kernels.certify.winners import Contestants
 
-    clock = clock or Clock()
     filled = np.diff(pool.offsets) > 0
     starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])  # sentences without candidates own no rows
     active = np.flatnonzero(np.any(space.axes != 0.0, axis=1))
@@ -81,13 +78,11 @@ def candidates_of(
         )
     parts = _parts(starts)
 
-    def project(part: slice) -> _Projected:
+    def project(part: slice) -> tuple[Floats, Floats, Bools, Int64s]:
         clock.look()
-        return _Projected.of(pool, space, active, starts[part.start : part.stop + 1])
+        return _projected(pool, space, active, starts[part.start : part.stop + 1])
 
-    found = workers.map(project, parts)
-    nothing = _Projected.none(space.axes.shape[1])
-    features, magnitudes, certain, listed = map(np.concatenate, zip(nothing, *found, strict=True))
+    features, magnitudes, certain, listed = map(np.concatenate, zip(*workers.map(project, parts), strict=True))
     rows = _rows(problem, pool.numbers[listed], clock, workers)
     clock.look()
     offsets = np.searchsorted(listed, starts).astype(np.int64)
@@ -117,39 +112,23 @@ def _parts(starts: Int64s) -> list[slice]:
     return [slice(first, last) for first, last in pairwise(np.unique([*cuts, len(starts) - 1]).tolist())]
 
 
-class _Projected(NamedTuple):
-    """The candidates of some sentences over the coordinates of a space (see Contestants), and those that may win
-    somewhere on its faces; of those that tie, the first.
+def _projected(pool: Pool, space: Space, active: Int64s, starts: Int64s) -> tuple[Floats, Floats, Bools, Int64s]:
+    """The candidates from ``starts[0]`` up to ``starts[-1]`` over the coordinates of the space (see Contestants), and
+    those that may win somewhere on its faces; of those that tie, the first. ``active`` features are in some coordinate.
     """
+    from hulltune.kernels.certify import winners
 
-    features: Floats
-    magnitudes: Floats
-    certain: Bools
-    listed: Int64s
-
-    @staticmethod
-    def of(pool: Pool, space: Space, active: Int64s, starts: Int64s) -> _Projected:
-        """The candidates from ``starts[0]`` up to ``starts[-1]``; ``active`` features are in some coordinate."""
-        from hulltune.kernels.certify import winners
-
-        begin, starts = int(starts[0]), starts - starts[0]
-        columns, axes = pool.features.rows(begin, begin + int(starts[-1])).some_columns(active), space.axes[active]
-        features, magnitudes, certain = _over_coordinates(columns, axes, starts)
-        firsts = _first_of_ties(columns, features, magnitudes, axes, starts)
-        magnitudes *= pool.rounding * max(1.0, len(active) / 32)  # longer sums round more
-        listed = np.flatnonzero(firsts == np.arange(len(features)))
-        may_win = winners.possible_winners(
-            features, magnitudes, certain, np.searchsorted(listed, starts).astype(np.int64), listed.astype(np.int32),
-            space.lows, space.highs, HALVINGS,
-        )  # fmt: skip
-        return _Projected(features, magnitudes, certain, listed[may_win] + begin)
-
-    @staticmethod
-    def none(width: int) -> _Projected:
-        """No candidates, over so many coordinates."""
-        return _Projected(
-            np.empty((0, width)), np.empty((0, width)), np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.int64)
-        )
+    begin, starts = int(starts[0]), starts - starts[0]
+    columns, axes = pool.features.rows(begin, begin + int(starts[-1])).some_columns(active), space.axes[active]
+    features, magnitudes, certain = _over_coordinates(columns, axes, starts)
+    firsts = _first_of_ties(columns, features, magnitudes, axes, starts)
+    magnitudes *= pool.rounding * max(1.0, len(active) / 32)  # longer sums round more
+    listed = np.flatnonzero(firsts == np.arange(len(features)))
+    may_win = winners.possible_winners(
+        features, magnitudes, certain, np.searchsorted(listed, starts).astype(np.int64), listed.astype(np.int32),
+        space.lows, space.highs, HALVINGS,
+    )  # fmt: skip
+    return features, magnitudes, certain, listed[may_win] + begin
 
 
 def _rows(problem: Problem, outputs: Int64s, clock: Clock, workers: Workers) -> Int64s:

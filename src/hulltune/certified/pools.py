@@ -47,18 +47,11 @@ class Pool:
 
 
 def pool_of(problem: Problem, space: Space, clock: Clock) -> Pool:
-    """The candidates of a problem: all hypotheses of lists, or all outputs of forests that can win in the space."""
-    return list_pool(problem) if problem.is_lists else forest_pool(problem, space, clock)
-
-
-def list_pool(problem: Problem) -> Pool:
-    """The pool of lists: all their hypotheses."""
-    return Pool(*problem.choices(), problem.corpus.features)
-
-
-def forest_pool(problem: Problem, space: Space, clock: Clock | None = None) -> Pool:
-    """The pool of forests: for each sentence, derivations that no other beats anywhere on the faces of the space."""
-    clock = clock or Clock()
+    """All hypotheses of lists; or for each sentence with forests, derivations that no other beats anywhere on the faces
+    of the space.
+    """
+    if problem.is_lists:
+        return Pool(*problem.choices(), problem.corpus.features)
     numbers, features, sizes = [], [], []
     for sentence in range(len(problem.corpus)):
         outputs, sums = _SentencePool(problem.subset(np.array([sentence])), space, clock).complete()

@@ -194,13 +194,25 @@ class Climbing(Strategy):
 class _Climb:
     """A climb that goes on a few rounds at a time."""
 
-    def __init__(self, number: int, positions: Iterator[Position]) -> None:
-        self.number, self.path = number, list(islice(positions, 1))
-        self._positions = positions
+    def __init__(self, strategy: Climbing, climber: Climber) -> None:
+        self.number, self.path = climber.number, list[Position]()
+        self._positions = self._of(strategy, climber)
+
+    @staticmethod
+    def _of(strategy: Climbing, climber: Climber) -> Iterator[Position]:
+        """The start, and the positions of the strategy up to the first whose loss nothing can be below."""
+        position = climber.first_position()
+        yield position
+        positions = strategy.climb(climber, position)
+        while position.loss > climber.setting.least_loss:
+            following = next(positions, None)
+            if following is None:
+                return
+            yield (position := following)
 
     def go_on(self, rounds: int | None, stop: threading.Event) -> None:
-        """Climb for some rounds, or to the end; not at all once ``stop`` is set."""
-        if stop.is_set():
+        """Climb for some rounds, or to the end; not at all once ``stop`` is set, unless it is the start of all."""
+        if stop.is_set() and (self.path or self.number > 0):  # the result needs the loss of the start, which is climb 0
             return
         for position in islice(self._positions, rounds):
             self.path.append(position)
@@ -223,8 +235,11 @@ class _Race:
 
     def run(self, heat: Heat) -> None:
         """Climb from all starts of a heat; at last one climbs to its end. Of equally good climbs the first goes on."""
-        left: list[_Climb] = []
-        self._in_threads([partial(self._begin, left, climber) for climber in heat.climbers])
+        left = [_Climb(self.strategy, climber) for climber in heat.climbers]
+        self.paths |= {climb.number: climb.path for climb in left}
+        self._in_threads([partial(climb.go_on, 1, self.stop) for climb in left])
+        left = [climb for climb in left if climb.path]
+        self.paths = {number: path for number, path in self.paths.items() if path}
         rounds = heat.rounds
         while left and not self.stop.is_set() and not self._is_least():
             last = rounds is None or len(left) == 1
@@ -272,22 +287,6 @@ class _Race:
                     events.append({"start": number, "line_searches": spent + position.line_searches, "score": score})
             spent += self.paths[number][-1].line_searches
         return tuple(events)
-
-    def _begin(self, begun: list[_Climb], climber: Climber) -> None:
-        if self.stop.is_set() and climber.number > 0:  # the result needs the loss of the start, which is climb 0
-            return
-        new = _Climb(climber.number, self._positions(climber))
-        self.paths[climber.number] = new.path
-        begun.append(new)
-
-    def _positions(self, climber: Climber) -> Iterator[Position]:
-        first = climber.first_position()
-        yield first
-        if first.loss > self.setting.least_loss:
-            for position in self.strategy.climb(climber, first):
-                yield position
-                if position.loss <= self.setting.least_loss:
-                    return
 
     def _in_threads(self, tasks: list[Callable[[], None]]) -> None:
         """Do climbs in threads. This one reports on them: an interrupt, which is raised here, must not end a climb."""

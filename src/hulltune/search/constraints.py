@@ -179,9 +179,7 @@ class CompiledConstraints:
 
     def violation(self, weights: Floats) -> str | None:
         """The first violation of a constraint by ``weights``, in words; None if there is none."""
-        if np.all((self.lower <= weights) & (weights <= self.upper)) and all(
-            np.ptp(weights[group]) == 0.0 for group in self.tied_groups
-        ):
+        if self.allow(weights[None])[0]:
             return None
         for k, name in enumerate(self.names):
             if not self.lower[k] <= weights[k] <= self.upper[k]:

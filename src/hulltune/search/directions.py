@@ -140,11 +140,6 @@ def directions_of(some: Iterable[Axis], units: Floats) -> list[Floats]:
     return directions
 
 
-def axes(groups: Iterable[Int64s], units: Floats) -> list[Floats]:
-    """One direction of unit length for each group of features, if some feature of it differs at all."""
-    return directions_of(axes_of(groups, units), units)
-
-
 def some_axes(units: Floats) -> list[Floats]:
     """The axis of each feature that differs; of more than MOST_AXES so many, evenly spread over them."""
     found = axes_of(np.arange(len(units))[:, None], units)
