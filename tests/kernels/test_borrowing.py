@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 KERNELS = Path(__file__).parents[2] / "src/hulltune/kernels"
-NUMBERS = re.compile(r"(tuple|int|float|bool|None|str|Lanes|[\[\], .]|np\.int64)*")
+NUMBERS = re.compile(r"(tuple|[Ii]nt|[Ff]loat|[Bb]ool|None|str|Lanes|[\[\], .]|np\.int64)*")
 
 
 def functions() -> dict[str, tuple[ast.FunctionDef, set[str]]]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Bools, Int32s, Int64s
-from hulltune.kernels.load.kernel import kernel, part
+from hulltune.kernels.load.kernel import borrowing, kernel
 from hulltune.kernels.metrics.packed import Tokens
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
@@ -23,7 +23,7 @@ WORD_BITS = 64
 Ids = Int32s
 
 
-@part
+@borrowing
 def _count_edits(
     reference: Ids,
     hypothesis: Ids,

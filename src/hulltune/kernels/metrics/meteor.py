@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hulltune.arrays import Bools, Int32Rows, Int64s
-from hulltune.kernels.load.kernel import borrowing, kernel, part
+from hulltune.kernels.load.kernel import borrowing, kernel
 from hulltune.kernels.metrics.packed import KeyedLines
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
@@ -43,7 +43,7 @@ def _may_match(words: Int32Rows, reference: Int32Rows, stage: Int, alignment: Al
     return False
 
 
-@part
+@borrowing
 def _match_runs(
     words: Int32Rows, reference: Int32Rows, stage: Int, alignment: Alignment, length: Int
 ) -> tuple[Int, Int]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hulltune.arrays import Int32s, Int64s
-from hulltune.kernels.load.kernel import kernel, part
+from hulltune.kernels.load.kernel import borrowing, inlined, kernel
 from hulltune.kernels.metrics.packed import Tokens
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
@@ -39,7 +39,7 @@ class Trie(NamedTuple):
     first_slot: Int64s
 
 
-@part
+@inlined
 def _find(trie: Trie, node_base: Int, slot_base: Int, mask: Int, edge: Int) -> tuple[Int, Int]:
     """The node that ``edge`` leads to, or 0, and the slot where it is or would go."""
     slot = ((edge * _MIX) >> 32) & mask
@@ -133,7 +133,7 @@ def fill_tries(which: Int64s, sequences: Tokens, groups: Int64s, order: int, tri
         trie.table[slot_base : slot_base + size] = own.table[:size]
 
 
-@part
+@borrowing
 def _largest_group(trie: Trie) -> Int:
     largest = 1
     for group in range(len(trie.first_node) - 1):
@@ -141,7 +141,7 @@ def _largest_group(trie: Trie) -> Int:
     return largest
 
 
-@part
+@borrowing
 def _add_matches(line: Symbols, trie: Trie, group: Int, left: Symbols, matches: Int64s) -> None:
     """Add the clipped matches of order n + 1 to ``matches[n]``; ``left`` is scratch space."""
     order, length = len(matches), len(line)
@@ -192,7 +192,7 @@ def bleu_statistics(
     return rows
 
 
-@part
+@borrowing
 def _f_score(row: Int64s, orders: Int, beta: float, eps_smoothing: bool) -> Float:
     """chrF of (output n-grams, reference n-grams, matches) per order.
 
@@ -236,7 +236,7 @@ class Grams(NamedTuple):
     order: int
 
 
-@part
+@borrowing
 def _count_grams(grams: Grams, output: Int, reference: Int, left: Symbols, row: Int64s) -> None:
     """Write the numbers of n-grams of output and reference, and add their matches, three columns for each order.
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s, Statistics
-from hulltune.kernels.load.kernel import kernel, part
+from hulltune.kernels.load.kernel import borrowing, kernel
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
 Float = Any
@@ -28,7 +28,7 @@ _BLOCK = 64
 Rows = Int64s  # or float64
 
 
-@part
+@borrowing
 def _mean_log(logs: Floats, first: Int, order: Int) -> Float:
     """The mean of ``order`` logarithms from ``first`` on, added from left to right.
 
@@ -41,14 +41,14 @@ def _mean_log(logs: Floats, first: Int, order: Int) -> Float:
     return total / order
 
 
-@part
+@borrowing
 def _brevity_penalty(length: float, reference_length: float) -> float:
     if length >= reference_length:
         return 1.0
     return math.exp(1 - reference_length / length) if length > 0 else 0.0
 
 
-@part
+@borrowing
 def _smoothed_bleu(
     row: Rows,
     order: Int,
@@ -93,7 +93,7 @@ def _smoothed_bleu(
     return penalty * math.exp(_mean_log(logs, 0, used))
 
 
-@part
+@borrowing
 def _fill_precisions(columns: Rows, order: Int, quotients: Floats) -> None:
     """Write 100 * columns[j] / columns[j + order] for every j of a block: at the places of matches, the precisions.
 
@@ -104,7 +104,7 @@ def _fill_precisions(columns: Rows, order: Int, quotients: Floats) -> None:
         quotients[j] = np.divide(100.0 * columns[j], float(below[j]))
 
 
-@part
+@borrowing
 def _fill_mean_logs(quotients: Floats, count: Int, order: Int, logs: Floats, means: Floats) -> None:
     width = 2 + 2 * order
     for k in range(count):
@@ -179,7 +179,7 @@ def error_rates(rows: Statistics, count_insertions: bool) -> Floats:
     return rates
 
 
-@part
+@borrowing
 def _fill_rates(triples: Rows, precisions: Floats, recalls: Floats, counted: Floats) -> None:
     """Precision and recall of (output n-grams, reference n-grams, matches), 0 where one side has none."""
     for j in range(len(triples) // 3):
@@ -191,7 +191,7 @@ def _fill_rates(triples: Rows, precisions: Floats, recalls: Floats, counted: Flo
         counted[j] = both
 
 
-@part
+@borrowing
 def _fill_sums(terms: Floats, count: Int, orders: Int, sums: Floats) -> None:
     for k in range(count):
         total = 0.0
@@ -237,7 +237,7 @@ def chrf_scores(rows: Statistics, orders: int, beta: float) -> Floats:
     return scores
 
 
-@part
+@borrowing
 def _fill_f_scores(triples: Rows, factor: float, f_scores: Floats) -> None:
     """The F-score of each (output n-grams, reference n-grams, matches), where 0 / 0 is 1e-16."""
     eps = 1e-16

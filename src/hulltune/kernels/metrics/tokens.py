@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Int8s, Int32s, Int64s
-from hulltune.kernels.load.kernel import kernel, part
+from hulltune.kernels.load.kernel import borrowing, inlined, kernel, part
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
 Bool = Any
@@ -59,7 +59,7 @@ class Vocabulary(NamedTuple):
     table: Int32s
 
 
-@part
+@inlined
 def is_space(code: Int) -> Bool:
     """Whether a character is white space, as str.isspace() says."""
     if 32 < code < 0x85:
@@ -69,20 +69,20 @@ def is_space(code: Int) -> Bool:
     return code in (0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000) or 0x2000 <= code <= 0x200A
 
 
-@part
+@inlined
 def _mteval_class(code: Int) -> Int:
     if code < 128:
         return np.int64(_ASCII_CLASSES[code])
     return _SPACE if is_space(code) else _WORD
 
 
-@part
+@inlined
 def _is_ascii_punctuation(code: Int) -> Bool:
     """Whether string.punctuation has a character."""
     return 33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126
 
 
-@part
+@borrowing
 def _point_starts_a_number(codes: Int32s, at: Int, first: Int, last: Int) -> Bool:
     """Whether mteval-v13a cuts before the point or comma at ``at``, but not between it and the next digit.
 
@@ -99,7 +99,7 @@ def _point_starts_a_number(codes: Int32s, at: Int, first: Int, last: Int) -> Boo
     return length > 1 and (length % 2 == 1) == after_digit
 
 
-@part
+@inlined
 def _key(codes: Int32s, start: Int, end: Int, packed: Int, seen: Int) -> Int:
     """A number that stands for a token: the token itself, 7 bits a character, if it is ASCII and short.
 
@@ -118,7 +118,7 @@ def _key(codes: Int32s, start: Int, end: Int, packed: Int, seen: Int) -> Int:
     return key | _LONG
 
 
-@part
+@inlined
 def _mteval_token(codes: Int32s, start: Int, first: Int, last: Int) -> tuple[Int, Int]:
     """The end of the mteval-v13a token that starts at ``start``, and its key."""
     code = np.int64(codes[start])
@@ -147,7 +147,7 @@ def _mteval_token(codes: Int32s, start: Int, first: Int, last: Int) -> tuple[Int
     return end, _key(codes, start, end, packed, seen)
 
 
-@part
+@inlined
 def _spaces_token(codes: Int32s, start: Int, last: Int) -> tuple[Int, Int]:
     packed, seen, end = np.int64(1), np.int64(0), start
     while end < last:
@@ -160,7 +160,7 @@ def _spaces_token(codes: Int32s, start: Int, last: Int) -> tuple[Int, Int]:
     return end, _key(codes, start, end, packed, seen)
 
 
-@part
+@inlined
 def _jiwer_token(codes: Int32s, start: Int, last: Int) -> tuple[Int, Int]:
     """The end of the jiwer token that starts at ``start``, and its key.
 
@@ -177,7 +177,7 @@ def _jiwer_token(codes: Int32s, start: Int, last: Int) -> tuple[Int, Int]:
     return end, _key(codes, start, end, packed, seen)
 
 
-@part
+@inlined
 def _chrf_end(codes: Int32s, start: Int, first: Int, last: Int) -> Int:
     """The end of the chrF++ token that starts at ``start``.
 
@@ -195,7 +195,7 @@ def _chrf_end(codes: Int32s, start: Int, first: Int, last: Int) -> Int:
     return end
 
 
-@part
+@inlined
 def _token(codes: Int32s, start: Int, first: Int, last: Int, mode: Int) -> tuple[Int, Int]:
     """The end of the token that starts at ``start``, and its key."""
     if mode == MTEVAL_13A:
@@ -212,7 +212,7 @@ def _token(codes: Int32s, start: Int, first: Int, last: Int, mode: Int) -> tuple
     return end, _key(codes, start, end, packed, seen)
 
 
-@part
+@inlined
 def _find(vocabulary: Vocabulary, codes: Int32s, start: Int, end: Int, key: Int) -> tuple[Int, Int]:
     """The id of a token, or -1, and the slot where it is or would go."""
     mask = len(vocabulary.table) - 1
@@ -290,7 +290,7 @@ def _with_room(codes: Int32s, starts: Int64s, ends: Int64s, keys: Int64s, slots:
     return vocabulary
 
 
-@part
+@borrowing
 def _put(vocabulary: Vocabulary, token: Int, slot: Int, start: Int, end: Int, key: Int) -> None:
     vocabulary.starts[token] = start
     vocabulary.ends[token] = end
@@ -298,7 +298,7 @@ def _put(vocabulary: Vocabulary, token: Int, slot: Int, start: Int, end: Int, ke
     vocabulary.table[slot] = token + 1
 
 
-@part
+@borrowing
 def _add_line(
     codes: Int32s, first: Int, last: Int, mode: Int, vocabulary: Vocabulary, known: Int, ids: Int32s, count: Int
 ) -> tuple[Int, Int]:
@@ -322,7 +322,7 @@ def _add_line(
     return count, known
 
 
-@part
+@borrowing
 def _encode_line(
     codes: Int32s,
     first: Int,
