@@ -88,11 +88,8 @@ class Memory:
         self._batch_size = batch_size or metric.batch_size
         self._rows = np.full(1, -1, dtype=np.int64)
         self._complete = False
-        # Many threads may ask only a metric that keeps nothing; with a store each batch is kept before the next one.
         self._threaded = metric.threaded and store is None
         self._table: Statistics = np.empty((0, len(metric.columns)), dtype=np.int64)
-        if self._threaded:  # threads write into the table, so its type has to be known before
-            self._table = self._asked.answers(NOTHING, NOTHING, [])[0]
         self._count = 0
         self._lock = threading.Lock()
         self._compact = CompactTable(len(references))
@@ -238,48 +235,23 @@ class Memory:
         ``numbers`` are those of the outputs, −1 where a text has none; ``described`` tells the sentences and texts of
         some of them. Equal questions come once.
         """
-        size = self._batch_size
+        size, at_once = self._batch_size, 1  # each batch is in the store before the next one begins
         if self._threaded:  # of few outputs small batches, so that there are some for all threads
-            size = min(size, max(len(numbers) // MANY_BATCHES, LEAST_BATCH))
+            size, at_once = min(size, max(len(numbers) // MANY_BATCHES, LEAST_BATCH)), 8 * workers.count
         batches = [slice(start, min(start + size, len(numbers))) for start in range(0, len(numbers), size)]
         self._make_room(self._count + len(numbers), self._table.dtype, workers)
-        if self._threaded:
-            self._fill(numbers, described, batches, workers)
-            rows[:] = np.arange(self._count, self._count + len(rows))
-            self._count += len(rows)
-            return {}
         questions: dict[str, Question] = {}
-        for batch in batches:
-            statistics, answered, asked = self._asked.answers(numbers[batch], *described(batch))
-            end = self._count + int(np.count_nonzero(answered))
-            self._make_room(end, np.result_type(self._table, statistics))
-            self._table[self._count : end] = statistics[answered]
-            rows[batch][answered] = np.arange(self._count, end)
-            self._count = end  # last: other threads read the table up to here
-            for question in asked:
-                questions.setdefault(question.id, question)
+        for first in range(0, len(batches), at_once):
+            some = batches[first : first + at_once]
+            answers = workers.map(lambda batch: self._asked.answers(numbers[batch], *described(batch)), some)
+            for batch, (statistics, answered, asked) in zip(some, answers, strict=True):
+                end = self._count + int(np.count_nonzero(answered))
+                self._make_room(end, np.result_type(self._table, statistics))
+                self._table[self._count : end] = statistics[answered]
+                rows[batch][answered] = np.arange(self._count, end)
+                self._count = end  # last: other threads read the table up to here
+                questions.update((question.id, question) for question in asked if question.id not in questions)
         return questions
-
-    def _fill(
-        self,
-        numbers: Int64s,
-        described: Callable[[slice], tuple[Int64s, Sequence[str]]],
-        batches: Sequence[slice],
-        workers: Workers,
-    ) -> None:
-        """Write the statistics of all batches into the table, in which there is room; threads share the batches."""
-        table, first = self._table, self._count
-
-        def compute(batch: slice) -> None:
-            statistics, _, _ = self._asked.answers(numbers[batch], *described(batch))
-            if statistics.dtype != table.dtype:
-                raise InputError(
-                    f"{self.metric.name}: its statistics are {statistics.dtype}, those of no outputs {table.dtype}; "
-                    "a metric that is threaded answers with numbers of one type"
-                )
-            table[first + batch.start : first + batch.stop] = statistics
-
-        workers.map(compute, batches)
 
     def _make_room(self, rows: int, dtype: Any, workers: Workers = ALONE) -> None:
         """Make the table large enough for so many rows of this type; a larger one is twice as large."""
