@@ -304,3 +304,9 @@ def test_a_first_line_that_is_cut_off_before_its_features(file: Path, line: str)
     message = rf"{file.name}:1: ends before its features; expected 'id \|\|\| text \|\|\| features \|\|\| score'"
     with pytest.raises(InputError, match=message):
         lists(file, line)
+
+
+def test_a_dense_feature_of_the_first_line_is_asked_of_all_however_others_write_it(file: Path) -> None:
+    dense, sparse = "0 ||| a ||| x= 1 y= 2\n", "0 ||| b ||| x=1 y= 2\n"
+    with pytest.raises(InputError, match=r":4: lacks feature 'x'"):
+        lists(file, f"{dense}{sparse}{sparse}0 ||| c ||| y= 2\n")
