@@ -183,11 +183,16 @@ def check_names(function: str, given: Iterable[str], known: Iterable[str]) -> No
 def described(docstring: str | None, kind: Any) -> str:
     """The docstring with a paragraph for each option of a dataclass, before the examples."""
     text, mark, examples = inspect.cleandoc(docstring or "").partition("\n>>>")
+    return "\n".join([text.rstrip(), "", _told(kind), "", f"{mark[1:]}{examples}" if mark else ""]).rstrip()
+
+
+@functools.cache  # a dataclass and its function tell the same options, and breaking lines takes a share of a start
+def _told(kind: Any) -> str:
     lines = ["Options:", ""]
     for name, told in options_in(kind).items():
         unless = f" By default: {told.unless}." if told.unless else ""
         lines.append(fill(f"- ``{name}``: {told.help}{unless}", 118, subsequent_indent="  ", break_on_hyphens=False))
-    return "\n".join([text.rstrip(), "", *lines, "", f"{mark[1:]}{examples}" if mark else ""]).rstrip()
+    return "\n".join(lines)
 
 
 def with_options_described(kind: Class) -> Class:

@@ -129,11 +129,11 @@ def _draw_step(primal: Any, dual: Any, step: InsideStep, view: tuple[float, floa
     _look(primal, _cut(name, 58) if step.formulas else f"node {step.node}: no derivation", "η", "score")
     _look(dual, f"node {step.node}: {counted(len(step.value), 'point')}", "slope", "−intercept")
     primal.set_xlim(*view)
-    _draw_hull(primal, dual, step.value, view, "black", 4.0, "⊕", marker=None)
+    _draw_hull((primal, dual), step.value, view, "black", 4.0, "⊕", marker="")
     for number, (formula, product) in enumerate(zip(step.formulas, step.products, strict=True)):
         colour = COLOURS[number % len(COLOURS)]
         label = _cut(formula, LONGEST_NAME + 10) if number < MOST_NAMES else None
-        _draw_hull(primal, dual, product, view, colour, 1.6, label)
+        _draw_hull((primal, dual), product, view, colour, 1.6, label)
     dual.margins(0.15, 0.2)
     handles, labels = primal.get_legend_handles_labels()
     dual.legend(handles, labels, frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
@@ -153,31 +153,24 @@ def _operation(a: Hull, b: Hull, result: Hull, sign: str, primal_words: str, dua
         _look(dual, f"{title}{words[1]}", "slope", "−intercept" if column == 0 else "")
         for hull in hulls:
             colour = COLOURS[0] if hull is a and column != 1 else COLOURS[1]
-            _draw_hull(primal, dual, hull, view, colour, 2.2, None)
+            _draw_hull(panels[:, column], hull, view, colour, 2.2, None)
         if column == 2:
             if sign == "⊗":
                 sums = np.array([(p[0] + q[0], p[1] + q[1]) for p in a.points for q in b.points])
                 dual.scatter(sums[:, 0], sums[:, 1], s=28, color=OBSCURED, zorder=2)
-            _draw_hull(primal, dual, result, view, "black", 4.0, None, marker="o" if sign == "⊗" else None)
+            _draw_hull(panels[:, column], result, view, "black", 4.0, None, marker="o" if sign == "⊗" else "")
         primal.set_xlim(*view)
         dual.margins(0.12)
     return figure
 
 
 def _draw_hull(
-    primal: Any,
-    dual: Any,
-    hull: Hull,
-    view: tuple[float, float],
-    colour: str,
-    width: float,
-    label: str | None,
-    *,
-    marker: str | None = "o",
+    panels: Any, hull: Hull, view: tuple[float, float], colour: str, width: float, label: str | None, marker: str = "o"
 ) -> None:
-    """An envelope and its hull: a broken line each; wide lines are drawn below the others."""
+    """An envelope and its hull, a broken line each in the two panels; wide lines are drawn below the others."""
     if not hull.points:
         return
+    primal, dual = panels
     low, high = view
     etas = np.array([low, *(eta for eta in hull.breakpoints if low < eta < high), high], dtype=np.float64)
     order = 1 if width > 3 else 3
