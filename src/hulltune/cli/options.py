@@ -42,7 +42,6 @@ from hulltune.names import (
     POLICIES,
     RESTARTS,
     SCALES,
-    SEARCHES,
     SMOOTHINGS,
 )
 from hulltune.options import ANSWER, AUTO, DATA, GENERAL, SEARCH, WEIGHTS, Reading, Tuning
@@ -294,28 +293,16 @@ def search_options(*, certified: bool = False) -> Decorator:
 def strategy_of(
     search: str, *, certify: bool = False, gap: float = GAP, time: float | None = None, **options: Any
 ) -> Strategy:
-    """The Strategy of the options of a command.
-
-    An option that the strategy does not have is refused: ignored, it would seem to have changed nothing.
-    """
+    """The Strategy of the options of a command; an option that it does not have is refused."""
     if certify and search not in (DEFAULT_SEARCH, "certified"):
         raise InputError(f"--certify: means --search certified, but got --search {search}; give one of them")
     if certify:
         search = "certified"
     if time is not None and search != "certified":
         raise InputError("--time: limits a certified search, and this is another one; give --certify, too")
-    from hulltune.tuning.strategies import STRATEGIES, get_strategy
+    from hulltune.tuning.strategies import get_strategy
 
-    # Each strategy is a dataclass, which their common class cannot say.
-    known = {name: {each.name for each in fields(kind)} for name, kind in STRATEGIES.items()}  # type: ignore[arg-type]
     given = {name: value for name, value in options.items() if value is not None}
-    for name in given:
-        if name not in known[search]:
-            others = [other for other in SEARCHES if name in known[other]]
-            raise InputError(
-                f"--{name}: a {search} search has no such option; leave it out, or search with "
-                f"{', '.join(others[:-1])} or {others[-1]}"
-            )
     proof = {"gap": gap, **({} if time is None else {"time": time})} if search == "certified" else {}
     return get_strategy(search, **given, **proof)
 
