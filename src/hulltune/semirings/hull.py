@@ -44,8 +44,8 @@ class Hull:
 
     ``a + b`` is a ⊕ b, the hull of the union, at most |a| + |b| points; ``a * b`` is a ⊗ b, the hull of the
     Minkowski sum, at most |a| + |b| − 1 points; both in linear time. Coordinates are exact numbers (int, Fraction), or
-    doubles: then orientation tests are exact, and sums are where values are snapped to a grid (geometry/grid.py); only
-    there do the laws hold to the bit.
+    doubles: then orientation tests are exact, and sums are where values are multiples of one unit, the grid of
+    docs/theory.md; only there do the laws hold to the bit.
 
     >>> from hulltune.semirings import Hull
     >>> a, b = Hull.from_lines([(-1.0, 0.0), (1.0, 0.0)]), Hull.from_lines([(0.0, 2.0)])
