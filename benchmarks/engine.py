@@ -24,8 +24,9 @@ from benchmarks.harness import finish, interleaved, options_of, table, verdict
 from hulltune import Corpus, EdgeScorer, Forest, envelopes
 from hulltune.kernels.forests.forest import PassRoom, ScoredForest
 from hulltune.kernels.forests.lanes import viterbi_pass
+from hulltune.kernels.scores.scores import GridScores
 from hulltune.kernels.simd.simd import LANES
-from hulltune.lines.compute import search_block
+from hulltune.lines.compute import BlockEnvelopes, search_block
 
 FIRST_ENVELOPE = """
 import time; start = time.perf_counter()
@@ -62,9 +63,7 @@ class Scored(EdgeScorer):
         self.weights = np.array([shapes.ORIGIN, shapes.DIRECTION])
         self.known = super().scores(0, 1, self.weights)
 
-    def scores(
-        self, first: int, last: int, weights: Floats, room: Floats | None = None
-    ) -> tuple[Floats, NDArray[np.int64]]:
+    def scores(self, first: int, last: int, weights: Floats, room: Floats | None = None) -> GridScores:
         """The known scores."""
         return self.known
 
@@ -80,8 +79,8 @@ class Case:
         winners = np.empty((2, forest.nodes * LANES))
         self._room = PassRoom(points, winners[0], winners[1], np.empty(4 * LANES))
 
-    def run(self, method: str, *, derivations: bool = False) -> tuple[Any, ...]:
-        """The envelope by one method, as the kernel returns it."""
+    def run(self, method: str, *, derivations: bool = False) -> BlockEnvelopes:
+        """The envelope by one method."""
         return search_block(
             self.scorer, (0, 1), self.scorer.weights, WHOLE_LINE, method=method, derivations=derivations
         )
@@ -112,11 +111,12 @@ def four_shapes(reference: yardstick.Yardstick | None) -> list[dict[str, Any]]:
         best_times = interleaved(contenders)
         found = case.run("lanes")
         result: dict[str, Any] = {
-            "shape": name, "nodes": forest.nodes, "edges": forest.edges, "segments": len(found[1]), "passes": found[4],
+            "shape": name, "nodes": forest.nodes, "edges": forest.edges, "segments": len(found.lines),
+            "passes": found.passes,
             "milliseconds": {key: value * 1e3 for key, value in best_times.items()},
             "lanes kernel, ns per edge and lane": best_times["lanes kernel"] / forest.edges / LANES * 1e9,
         }  # fmt: skip
-        row = [name, forest.edges, len(found[1]), found[4]]
+        row = [name, forest.edges, len(found.lines), found.passes]
         row += [f"{best_times[method] * 1e3:.2f}" for method in ("hull", "lanes", "auto")]
         row += [f"{result['lanes kernel, ns per edge and lane']:.2f}"]
         if reference is not None:
@@ -154,8 +154,10 @@ def small_to_large() -> list[dict[str, Any]]:
         best = interleaved({m: partial(case.run, m, derivations=True) for m in methods}, seconds=0.2, least=50)
         found = case.run("lanes")
         micro = {method: best[method] * 1e6 for method in methods}
-        results.append({"forest": name, "edges": forest.edges, "segments": len(found[1]), "microseconds": micro})
-        rows.append([name, forest.edges, len(found[1]), found[4], *(f"{micro[method]:.1f}" for method in methods)])
+        results.append({"forest": name, "edges": forest.edges, "segments": len(found.lines), "microseconds": micro})
+        rows.append(
+            [name, forest.edges, len(found.lines), found.passes, *(f"{micro[method]:.1f}" for method in methods)]
+        )
     print(
         table(
             "Small to large, with derivations", ["forest", "edges", "segments", "passes", "hull µs", "lanes µs"], rows
@@ -170,7 +172,7 @@ def growth() -> dict[str, Any]:
     rows = []
     for method, make in (("hull", shapes.same_envelope), ("lanes", shapes.same_envelope), ("scan", shapes.nbest)):
         cases = {size: Case(make(size)) for size in sizes}
-        segments = {size: len(case.run(method)[1]) for size, case in cases.items()}
+        segments = {size: len(case.run(method).lines) for size, case in cases.items()}
         assert len(set(segments.values())) == 1, segments
         best = interleaved({str(size): partial(case.run, method) for size, case in cases.items()}, seconds=1.5)
         edges = [cases[size].forest.edges for size in sizes]

@@ -22,6 +22,6 @@ def corpus_problem(
     """The problem of a corpus with references; lists put their first hypothesis first, unless choices are given."""
     corpus = given if isinstance(given, Corpus) else Corpus.pack(given)
     if first_choices is None:
-        listed = (np.diff(corpus.node_offsets) == 1) & (np.diff(corpus.sentence_edges) > 0)
+        listed = corpus.is_list & (np.diff(corpus.sentence_edges) > 0)
         first_choices = np.where(listed, 0, -1)
     return Problem.of(Dataset(range(len(corpus)), corpus, first_choices, tuple(map(tuple, references))), metric)

@@ -19,7 +19,7 @@ from hulltune.data.joining import Piece, joined
 from hulltune.loop import LoopProgress, LoopResult
 from hulltune.loop.hypotheses import united, winning_outputs
 from hulltune.loop.result import ITERATIONS, NO_NEW_WINNERS, NOTHING_NEW, SMALL_GAIN
-from hulltune.search.shards import Shard
+from hulltune.search import shards
 from hulltune.tuning.inputs import as_dataset
 from tests.loop.decoders import NAMES, SENTENCES, START, moses_text, references, shown
 from tests.loop.piece_decoders import decode_to_forests
@@ -140,7 +140,7 @@ def test_the_quick_way_to_winners_gives_those_of_the_envelopes(monkeypatch: pyte
     problem = Problem.of(as_dataset(shown({"a": 1.0}, size=60), references()), "wer")
     weights, others = np.array([0.2, 0.7, -0.1]), np.array([1.0, 0.0, 0.3])
     quick = winning_outputs(problem, weights, others)
-    monkeypatch.setattr(Shard, "_list_lines", lambda *arguments: None)
+    monkeypatch.setattr(shards, "list_segments", lambda *arguments: None)
     assert quick == winning_outputs(problem, weights, others)
     assert len(quick) > 24
     forests = Problem.of(as_dataset(decode_to_forests({"a": 1.0}, range(SENTENCES)), references()), "wer")

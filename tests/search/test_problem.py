@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from hulltune import Corpus, Forest, ForestBuilder, InputError, envelopes, kbest
 from hulltune.data.copies import AT_ONCE, taken
+from hulltune.kernels.outputs.output import PackedDerivations
 from hulltune.metrics import get_metric
 from hulltune.search.directions import feature_units
-from hulltune.search.outputs import Outputs, in_order
+from hulltune.search.outputs import Outputs, Sentences
 from hulltune.search.problem import Problem
 from hulltune.search.whitening import rivals
 from hulltune.threads import Workers
@@ -154,13 +155,12 @@ def test_the_table_of_outputs_grows_and_finds_everything_again() -> None:
     outputs = Outputs(corpus)
     every = [np.array(edges, dtype=np.int32) for edges in derivations(forest)][:20_000]
     offsets = np.concatenate([[0], np.cumsum([len(edges) for edges in every])])
-    cells = np.array([0, 9_000, len(every)])
-    names = np.array([0, 1])
-    simple = in_order(corpus)
-    assert simple.all()
-    first = outputs.of_derivations(corpus, simple, 0, names, cells, offsets, np.concatenate(every))
+    found = PackedDerivations(np.array([0, 9_000, len(every)]), offsets, np.concatenate(every))
+    graphs = Sentences(corpus, outputs, np.array([0, 1])).graphs
+    assert graphs.simple.all()
+    first = outputs.of_derivations(graphs, (0, 2), found)
     assert first.tolist() == list(range(len(every)))  # each is new: 4 ** 8 different texts, or another sentence
-    again = outputs.of_derivations(corpus, simple, 0, names, cells, offsets, np.concatenate(every))
+    again = outputs.of_derivations(graphs, (0, 2), found)
     assert again.tolist() == first.tolist()
     assert len(outputs) == len(every)
     sentences, texts = outputs.described(first)
@@ -174,13 +174,14 @@ def test_threads_may_number_outputs_at_once() -> None:
     corpus = Corpus.pack([forest])
     every = [np.array(edges, dtype=np.int32) for edges in derivations(forest)]
     expected = [" ".join(output_of(forest, tuple(edges.tolist()))) for edges in every]
-    outputs, simple = Outputs(corpus), in_order(corpus)
+    outputs = Outputs(corpus)
+    graphs = Sentences(corpus, outputs, np.array([0])).graphs
 
     def number(part: int) -> list[tuple[int, str]]:
         chosen = np.random.default_rng(part).permutation(len(every))[: 200 * (part + 1)].tolist()
         offsets = np.concatenate([[0], np.cumsum([len(every[k]) for k in chosen])])
         edges, cells = np.concatenate([every[k] for k in chosen]), np.array([0, len(chosen)])
-        found = outputs.of_derivations(corpus, simple, 0, np.array([0]), cells, offsets, edges)
+        found = outputs.of_derivations(graphs, (0, 1), PackedDerivations(cells, offsets, edges))
         assert outputs.described(found)[1] == [expected[k] for k in chosen]
         return [(int(number), expected[k]) for number, k in zip(found, chosen, strict=True)]
 

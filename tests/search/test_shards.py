@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune import Corpus, Forest, envelopes
+from hulltune import Corpus, EdgeScorer, Forest, envelopes
 from hulltune.data.copies import AT_ONCE
 from hulltune.data.features import DenseFeatures
-from hulltune.lines.compute import decode
+from hulltune.lines.compute import decode, list_segments
 from hulltune.metrics.memory import CompactTable
 from hulltune.search.problem import NO_TABLE, Line, Problem, _line
-from hulltune.search.shards import Shard, cut
+from hulltune.search.shards import WHOLE_LINE, Shard, cut
 from hulltune.surface import ErrorSurface
 from hulltune.threads import Workers
 from tests.problems import corpus_problem
@@ -55,7 +55,7 @@ def slow_surface(problem: Problem, line: Line) -> ErrorSurface:
 def assert_surfaces_agree(problem: Problem, origin: Any, directions: Any, intervals: Any, threads: int = 1) -> bool:
     """Check that the kernel of lists, where it is used, equals that of forests; return whether it was used."""
     origin, directions, intervals = np.array(origin), np.array(directions), np.array(intervals)
-    fast = whole(problem)._list_lines(np.vstack([origin, directions]), intervals)
+    fast = list_segments(problem.scorer, (0, len(problem.corpus)), np.vstack([origin, directions]), intervals)
     general = envelopes(problem.corpus, origin, directions, interval=intervals, method="lanes")
     surfaces = problem.surfaces(origin, directions, intervals, workers=Workers(threads))
     for number, surface in enumerate(surfaces):
@@ -140,17 +140,20 @@ def test_a_hull_of_all_hypotheses() -> None:
     assert assert_surfaces_agree(problem_of(corpus), [0.0, 1.0], directions, [(-math.inf, math.inf)] * 3)
 
 
+def takes_fast_path(corpus: Corpus, weights: list[float]) -> bool:
+    lines = np.array([weights, [0.0] * len(weights)])
+    return list_segments(EdgeScorer(corpus), (0, len(corpus)), lines, WHOLE_LINE) is not None
+
+
 def assert_winners_agree(corpus: Corpus, weights: list[float]) -> bool:
     """Check that the fast kernel, where it is used, picks what decoding picks; return whether it was used."""
-    shard = whole(problem_of(corpus))
-    fast = shard._list_winners(np.array(weights))
-    found = decode(corpus, weights)
+    found = envelopes(corpus, weights, [np.zeros(len(weights))], method="lanes")
     filled = np.diff(corpus.sentence_edges) > 0
-    for winners in (shard.winners(np.array(weights)), fast):
-        if winners is not None:
-            np.testing.assert_array_equal(winners[filled], found.derivation_edges + corpus.sentence_edges[:-1][filled])
-            assert np.all(winners[~filled] == -1)
-    return fast is not None
+    winners = whole(problem_of(corpus)).winners(np.array(weights))
+    np.testing.assert_array_equal(winners[filled], found.derivation_edges + corpus.sentence_edges[:-1][filled])
+    assert np.all(winners[~filled] == -1)
+    np.testing.assert_array_equal(decode(corpus, weights).derivation_edges, found.derivation_edges)
+    return takes_fast_path(corpus, weights)
 
 
 @given(corpora(), vectors(WIDTH))
@@ -166,7 +169,7 @@ def test_winners_with_many_ties_take_the_fast_path(corpus: Corpus, weights: list
 def test_numbers_of_any_size_are_left_to_the_general_path() -> None:
     corpus = Corpus.pack([Forest.from_nbest(["a", "b", "c"], [[1e-250, 0.0], [1e-250, 0.0], [2e-250, 0.0]])])
     problem = problem_of(corpus)
-    assert whole(problem)._list_winners(np.array([1.0, 0.0])) is None
+    assert not takes_fast_path(corpus, [1.0, 0.0])
     assert problem.picks(np.array([1.0, 0.0])).outputs.tolist() == [2]
     surfaces = problem.surfaces(np.array([1.0, 0.0]), np.array([[-1.0, 0.0]]), np.array([[-math.inf, math.inf]]))
     assert [surface.breakpoints.tolist() for surface in surfaces] == [[1.0]]

@@ -117,7 +117,7 @@ def test_shards_are_all_sentences_once_and_of_one_kind(make: Callable[[], Proble
     assert shards[-1].last == len(sentences.corpus)
     for shard in shards:
         assert shard.first < shard.last
-        assert set(sentences.is_list[shard.first : shard.last].tolist()) == {shard.are_lists}
+        assert set(sentences.corpus.is_list[shard.first : shard.last].tolist()) == {shard.are_lists}
     if parts < len(sentences.corpus) / 4:
         assert len(shards) >= parts
 

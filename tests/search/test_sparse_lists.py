@@ -16,10 +16,11 @@ from hulltune import decode
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import SparseFeatures
 from hulltune.data.forest import Forest
+from hulltune.lines.compute import list_segments
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.directions import feature_units
+from hulltune.search.outputs import Sentences
 from hulltune.search.problem import _line
-from hulltune.search.shards import Sentences
 from tests.search.test_shards import corpora, problem_of, whole
 from tests.strategies import counts, values, vectors
 
@@ -60,8 +61,8 @@ def assert_same_answers(dense: Corpus, origin: Any, directions: Any, interval: t
         lines = [_line(each, intervals, number) for each in segments]
         assert_equal([line.lefts for line in lines])
         assert_equal([line.outputs for line in lines])
-    fast = [shard._list_lines(weights, intervals) is None for shard in shards]
-    assert fast[0] == fast[1]
+    left_out = [list_segments(each.sentences.scorer, (0, len(dense)), weights, intervals) is None for each in shards]
+    assert left_out[0] == left_out[1]
     assert_equal([decode(corpus, weights[0]).derivation_edges for corpus in (dense, sparse)])
 
 

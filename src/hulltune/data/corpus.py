@@ -199,6 +199,12 @@ class Corpus:
         """The edges of sentence i are ``sentence_edges[i]`` up to ``sentence_edges[i + 1]``."""
         return self.edge_offsets[self.node_offsets]
 
+    @cached_property
+    def is_list(self) -> Bools:
+        """For each sentence, whether it is an n-best list."""
+        one_node: Bools = np.diff(self.node_offsets) == 1
+        return one_node
+
 
 def with_edges(corpus: Corpus, kept: Bools) -> Corpus:
     """The corpus of the edges that ``kept`` marks; nodes left without an edge go, except roots.

@@ -204,6 +204,11 @@ def ranges(starts: Int64s, lengths: Int64s) -> tuple[Int64s, Int64s]:
     return offsets, numbers
 
 
+def offsets_of(sizes: Any) -> Int64s:
+    """The offsets of groups of these sizes that lie end to end: 0, then the end of each group."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
 def dense_features(values: Any, *, what: str = "features") -> DenseFeatures:
     """Check and adopt a matrix of feature values; float32 stays float32, everything else becomes float64."""
     try:

@@ -47,8 +47,8 @@ def minkowski(a: Chain, b: Chain) -> Chain:
     """The lower hull of {p + q}: merge the two edge sequences by slope, O(|a| + |b|).
 
     The result has at most |a| + |b| − 1 points. Where sums of coordinates are exact (of exact numbers, or of
-    multiples of one unit) so is the result; elsewhere each coordinate is rounded once, and a point that rounding has moved off the
-    hull is dropped.
+    multiples of one unit) so is the result; elsewhere each coordinate is rounded once, and a point that rounding has
+    moved off the hull is dropped.
     """
     return _monotone_chain(_merged_edges(a, b)) if a and b else ()
 

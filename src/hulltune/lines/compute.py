@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset
-from hulltune.data.features import ranges
+from hulltune.data.features import offsets_of, ranges
 from hulltune.data.forest import Forest, feature_vector
 from hulltune.errors import InputError, unknown_name
+from hulltune.kernels.forests.envelopes import envelopes as forest_envelopes
+from hulltune.kernels.lists.lines import list_lines
+from hulltune.kernels.outputs.output import PackedDerivations
+from hulltune.kernels.surfaces.sweep import Segments
 from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.threads import Workers
@@ -22,14 +26,20 @@ from hulltune.threads import Workers
 Data: TypeAlias = Dataset | Corpus | Forest | Sequence[Forest]
 Block: TypeAlias = tuple[int, int]
 """A range of sentences: the first, and the one after the last."""
-Answer: TypeAlias = tuple[Any, ...]
-"""A kernel's answer: offsets of segments by direction and sentence, segments (left end, slope, intercept), offsets and
-edges of derivations, Viterbi passes.
-"""
 
 METHODS = ("auto", "scan", "lanes", "hull")
 BLOCK_SCORES = 1 << 18
 """Edge scores (edges × directions) computed at a time: 2 MB, which stays in the cache until it is searched."""
+
+
+class BlockEnvelopes(NamedTuple):
+    """The envelopes of a range of sentences: the winning derivation of every segment, by direction, then by sentence;
+    its left end (the interval's own for the first), slope and intercept; and the number of Viterbi passes made.
+    """
+
+    winners: PackedDerivations
+    lines: Floats
+    passes: int
 
 
 def envelope(
@@ -109,8 +119,7 @@ def envelopes(
     intervals = check_intervals(interval, len(directions))
     if method not in METHODS:
         raise unknown_name("method", str(method), METHODS)
-    if scorer is not None and scorer.corpus is not corpus:
-        raise InputError("scorer: made for another corpus; use EdgeScorer(corpus) of this corpus")
+    scorer = EdgeScorer.of(corpus, scorer)
     if method == "scan":
         _check_lists(corpus)
     rows = [feature_vector(origin, corpus.feature_names, "origin")]
@@ -119,16 +128,15 @@ def envelopes(
         for i, direction in enumerate(directions)
     ]
     weights = np.stack(rows)
-    scorer = EdgeScorer(corpus) if scorer is None else scorer
     workers = Workers(threads)
     scorer.prepare(workers=workers)
 
-    def search(block: Block) -> Answer:
+    def search(block: Block) -> BlockEnvelopes:
         return search_block(scorer, block, weights, intervals, method=method, derivations=derivations)
 
-    blocks = blocks_of(corpus, len(weights), workers.count, by_kind=method == "auto")
+    blocks = blocks_of(corpus, len(weights), workers.count)
     parts = workers.map(search, blocks)
-    return _gather(corpus, intervals, blocks, parts, derivations or bool(np.all(np.diff(corpus.node_offsets) == 1)))
+    return _gather(corpus, intervals, blocks, parts, derivations or bool(corpus.is_list.all()))
 
 
 class _Scratch(threading.local):
@@ -149,55 +157,55 @@ def search_block(
     *,
     method: str = "auto",
     derivations: bool = True,
-) -> Answer:
-    """The kernel's answer for a range of sentences. With method "auto" they are all lists, or none of them is.
+) -> BlockEnvelopes:
+    """The envelopes of a range of sentences, which are all lists, or none of them is.
 
     ``weights`` has the origin, then the directions. An answer may be large, its derivations most of all: reduce it to
     what is needed while it is still in the cache.
     """
-    corpus = scorer.corpus
     first, last = block
-    if method == "scan" or (method == "auto" and corpus.node_offsets[first + 1] - corpus.node_offsets[first] == 1):
-        found = _search_lists(scorer, block, weights, intervals)
+    if method == "scan" or (method == "auto" and scorer.corpus.is_list[first]):
+        found = list_segments(scorer, block, weights, intervals)
         if found is not None:
-            return found
+            return _with_lines(scorer, block, weights, found)
         method = "lanes"
-    scores, exponents = scorer.scores(first, last, weights, _scratch.scores)
-    from hulltune.kernels.forests.envelopes import envelopes as forest_envelopes
-
+    scores = scorer.scores(first, last, weights, _scratch.scores)
     try:
-        answer: Answer = forest_envelopes(
-            scorer.forests, first, last, scores, exponents, intervals, METHODS.index(method), derivations
+        return BlockEnvelopes(
+            *forest_envelopes(scorer.forests, first, last, scores, intervals, METHODS.index(method), derivations)
         )
     except MemoryError:
         raise InputError(
             f"sentences {first} to {last - 1}: out of memory for derivations or hulls; "
             'try derivations=False, or method "lanes", which keeps no hulls'
         ) from None
-    return answer
 
 
-def _search_lists(scorer: EdgeScorer, block: Block, weights: Floats, intervals: Floats) -> Answer | None:
-    """The answer for lists by their own kernels; None where numbers are too large or small for these."""
-    from hulltune.kernels.lists import lines, scores
+def list_segments(scorer: EdgeScorer, block: Block, weights: Floats, intervals: Floats) -> Segments | None:
+    """The segments of lists by their own kernels, which know no lines but only which hypothesis (the number of its
+    edge) wins; None where numbers are too large or small for these kernels.
 
-    lists, edges, (first, last) = scorer.list_features, scorer.corpus.sentence_edges, block
-    if np.any(weights[1:]):
-        ordinary, counts, lefts, best = lines.list_lines(lists, edges, first, last, weights, intervals)
-    else:  # decoding needs no ranks
-        ordinary, one = scores.list_winners(lists, edges, first, last, weights[0])
-        best = np.tile(one[one >= 0], (len(intervals), 1))
-        counts, lefts = np.full(len(best), best.shape[1]), np.broadcast_to(intervals[:, :1], best.shape)
-    if not ordinary:
-        return None
-    kept = np.arange(best.shape[1]) < counts[:, None]  # row by row: the segments of each direction
-    starts, found = lefts[kept], best[kept].astype(np.int64)
-    sentences = np.searchsorted(edges, found, side="right") - 1
-    places = np.repeat(np.arange(len(counts)) * (last - first), counts) + sentences - first
-    sizes = np.bincount(places, minlength=len(counts) * (last - first))
-    cells = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    segments = np.column_stack([starts, scores.segment_lines(lists, first, cells, found, weights)])
-    return cells, segments, np.arange(len(found) + 1), (found - edges[sentences]).astype(np.int32), 0
+    It costs one pass over the features for every 16 directions.
+    """
+    ordinary, counts, lefts, winners = list_lines(
+        scorer.features, scorer.corpus.sentence_edges, *block, weights, intervals
+    )
+    begins = np.arange(len(counts)) * winners.shape[1]
+    return Segments(lefts.reshape(-1), winners.reshape(-1), begins, begins + counts) if ordinary else None
+
+
+def _with_lines(scorer: EdgeScorer, block: Block, weights: Floats, found: Segments) -> BlockEnvelopes:
+    """The envelopes of lists whose segments are known."""
+    (first, last), edges = block, scorer.corpus.sentence_edges
+    counts = found.ends - found.begins
+    _, places = ranges(found.begins, counts)
+    winners, directions = found.outputs[places].astype(np.int64), np.repeat(np.arange(len(counts)), counts)
+    sentences = np.searchsorted(edges, winners, side="right") - 1
+    owners = directions * (last - first) + sentences - first
+    cells = offsets_of(np.bincount(owners, minlength=len(counts) * (last - first)))
+    lines = np.column_stack([found.lefts[places], scorer.lines(block, winners, directions, weights)])
+    derivations = PackedDerivations(cells, np.arange(len(winners) + 1), (winners - edges[sentences]).astype(np.int32))
+    return BlockEnvelopes(derivations, lines, passes=0)
 
 
 def decode(
@@ -232,44 +240,41 @@ def as_corpus(data: Data) -> Corpus:
 
 
 def _gather(
-    corpus: Corpus, intervals: Floats, blocks: Sequence[Block], parts: Sequence[Answer], has_derivations: bool
+    corpus: Corpus, intervals: Floats, blocks: Sequence[Block], parts: Sequence[BlockEnvelopes], has_derivations: bool
 ) -> CorpusEnvelopes:
-    """The answers of all blocks as one result, ordered by direction, then by sentence."""
+    """The envelopes of all blocks as one result, ordered by direction, then by sentence."""
     sentences, directions = len(corpus), len(intervals)
     owners = []
-    for block, (cells, *_) in zip(blocks, parts, strict=True):
+    for block, part in zip(blocks, parts, strict=True):
         numbers = np.arange(directions)[:, None] * sentences + np.arange(*block)
-        owners.append(np.repeat(numbers.ravel(), np.diff(cells)))
+        owners.append(np.repeat(numbers.ravel(), np.diff(part.winners.cells)))
     owner = np.concatenate(owners)
     order = np.argsort(owner, kind="stable")
-    ends = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=directions * sentences))]).astype(np.int64)
-    lengths = np.concatenate([np.diff(offsets) for _, _, offsets, _, _ in parts])
+    ends = offsets_of(np.bincount(owner, minlength=directions * sentences))
+    lengths = np.concatenate([np.diff(part.winners.offsets) for part in parts])
     derivation_offsets, places = ranges((np.cumsum(lengths) - lengths)[order], lengths[order])
-    columns = np.concatenate([segments for _, segments, *_ in parts])[order].T.copy()
+    columns = np.concatenate([part.lines for part in parts])[order].T.copy()
     return CorpusEnvelopes(
         corpus=corpus,
         intervals=intervals,
-        offsets=np.lib.stride_tricks.sliding_window_view(ends, sentences + 1)[::sentences],
+        offsets=ends[np.arange(directions)[:, None] * sentences + np.arange(sentences + 1)],
         lefts=columns[0],
         slopes=columns[1],
         intercepts=columns[2],
         derivation_offsets=derivation_offsets,
-        derivation_edges=np.concatenate([edges for *_, edges, _ in parts])[places],
-        passes=sum(passes for *_, passes in parts),
+        derivation_edges=np.concatenate([part.winners.edges for part in parts])[places],
+        passes=sum(part.passes for part in parts),
         has_derivations=has_derivations,
     )
 
 
-def blocks_of(
-    corpus: Corpus, rows: int, threads: int, *, by_kind: bool, first: int = 0, last: int | None = None
-) -> list[Block]:
+def blocks_of(corpus: Corpus, rows: int, threads: int, *, first: int = 0, last: int | None = None) -> list[Block]:
     """The sentences from ``first`` to ``last`` in ranges of about equal work: small enough for the cache, and enough of
-    them for the threads. With ``by_kind`` no range has both lists and other forests.
+    them for the threads. No range has both lists and other forests.
     """
     edges: Int64s = corpus.sentence_edges
     last = len(corpus) if last is None else last
-    is_list = np.diff(corpus.node_offsets) == 1
-    kind_ends = np.append(np.flatnonzero(is_list[1:] != is_list[:-1]) + 1, len(corpus)) if by_kind else [len(corpus)]
+    kind_ends = np.append(np.flatnonzero(np.diff(corpus.is_list)) + 1, len(corpus))
     size = min(BLOCK_SCORES // rows, int(edges[-1]) // (4 * threads) if threads > 1 else BLOCK_SCORES)
     blocks = []
     while first < last:
@@ -299,10 +304,9 @@ def check_intervals(interval: Any, directions: int) -> Floats:
 
 
 def _check_lists(corpus: Corpus) -> None:
-    nodes = np.diff(corpus.node_offsets)
-    if np.any(nodes > 1):
-        sentence = int(np.argmax(nodes > 1))
+    if not corpus.is_list.all():
+        sentence = int(np.argmin(corpus.is_list))
         raise InputError(
-            f'method "scan" is for n-best lists, but sentence {sentence} has {nodes[sentence]} nodes; '
+            f'method "scan" is for n-best lists, but sentence {sentence} has {corpus[sentence].nodes} nodes; '
             'use "lanes", "hull" or "auto"'
         )

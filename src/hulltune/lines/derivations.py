@@ -118,8 +118,8 @@ class DerivationLists:
     def indices(self) -> Int64s:
         """The place of each hypothesis in its list as written, from 0; −1 for a derivation of a forest."""
         corpus, edges = self.corpus, self.edges[self.edge_offsets[:-1]]  # the one edge of a hypothesis
-        is_list = np.diff(corpus.node_offsets)[self.sentences] == 1
-        return np.where(is_list, corpus.edge_ids[corpus.sentence_edges[self.sentences] + edges], -1)
+        numbers = corpus.edge_ids[corpus.sentence_edges[self.sentences] + edges]
+        return np.where(corpus.is_list[self.sentences], numbers, -1)
 
     @cached_property
     def _tokens(self) -> tuple[Int64s, Int32s]:
@@ -245,9 +245,7 @@ def search_derivations(
     """Score the edges of ranges of sentences, search the ranges in parallel threads, and gather the results."""
     vector = feature_vector(weights, corpus.feature_names, "weights")
     threads = check_threads(threads)
-    if scorer is not None and scorer.corpus is not corpus:
-        raise InputError("scorer: made for another corpus; use EdgeScorer(corpus) of this corpus")
-    scorer = EdgeScorer(corpus) if scorer is None else scorer
+    scorer = EdgeScorer.of(corpus, scorer)
     scorer.prepare()
 
     def work(block: Block) -> tuple[Any, ...]:
@@ -259,7 +257,7 @@ def search_derivations(
                 f"sentences {block[0]} to {block[1] - 1}: out of memory; ask for fewer derivations"
             ) from None
 
-    blocks = blocks_of(corpus, 1, threads, by_kind=False)
+    blocks = blocks_of(corpus, 1, threads)
     parts = Workers(threads).map(work, blocks)
     return gather(corpus, *zip(*parts, strict=True))
 

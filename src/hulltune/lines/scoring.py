@@ -9,16 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Bools, Floats, Int64s
+from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
-from hulltune.data.features import DenseFeatures
+from hulltune.data.features import DenseFeatures, Features, SparseFeatures
 from hulltune.errors import InputError
+from hulltune.kernels.forests.forest import Forests
+from hulltune.kernels.lists.features import EdgeFeatures, FeatureRows, used_features
+from hulltune.kernels.scores.magnitudes import magnitudes
+from hulltune.kernels.scores.scores import GridScores, score_edges, score_sparse_forests
+from hulltune.kernels.simd.simd import LANES
 from hulltune.threads import ALONE, Workers
 
 LARGEST_EXPONENT = 970  # a score has up to 52 bits above the grid's exponent, and 2^1023 is the largest double
 
 NO_OFFSETS, NO_COLUMNS = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
-AT_ONCE = 1 << 15
+EDGES_AT_ONCE = 1 << 15
 """Edges whose tables are computed as one part of the work."""
 
 
@@ -33,70 +38,88 @@ class EdgeScorer:
         self._lock = threading.Lock()
         self._workers: Workers = ALONE
 
-    def scores(self, first: int, last: int, weights: Floats, room: Floats | None = None) -> tuple[Floats, Int64s]:
-        """Grid scores (rows of weights, edges of sentences ``first`` to ``last``) and exponents (rows, sentences).
+    @staticmethod
+    def of(corpus: Corpus, scorer: EdgeScorer | None) -> EdgeScorer:
+        """A scorer that a caller may have given, or a new one."""
+        if scorer is not None and scorer.corpus is not corpus:
+            raise InputError("scorer: made for another corpus; use EdgeScorer(corpus) of this corpus")
+        return EdgeScorer(corpus) if scorer is None else scorer
+
+    def scores(self, first: int, last: int, weights: Floats, room: Floats | None = None) -> GridScores:
+        """The scores of the edges of sentences ``first`` to ``last`` under each row of weights.
 
         ``room``, if given, is a flat array that is reused for the scores: fresh memory costs as much as scoring.
         """
-        from hulltune.kernels.scores import scores
-
         corpus = self.corpus
         shape = len(weights), int(corpus.sentence_edges[last] - corpus.sentence_edges[first])
         size = shape[0] * shape[1]
-        out = (np.empty(size) if room is None or len(room) < size else room[:size]).reshape(shape)
-        if isinstance(corpus.features, DenseFeatures):
-            exponents = scores.score_dense(
-                self._columns, corpus.sentence_edges, first, last, weights, self._magnitudes, out
-            )
-        else:
-            rows = scores.SparseRows(corpus.features.offsets, corpus.features.columns, corpus.features.values)
-            exponents = scores.score_sparse(self.forests, rows, first, last, weights, out)
-            if np.any(self._is_list[first:last]):
-                scores.score_sparse_lists(
-                    corpus.node_offsets, corpus.sentence_edges, self.list_features, first, last, weights, out, exponents
-                )
-        if exponents.max(initial=0) > LARGEST_EXPONENT:
-            raise InputError("weights: the scores of derivations overflow; use smaller weights or rescale the features")
-        return out, exponents
+        numbers = (np.empty(size) if room is None or len(room) < size else room[:size]).reshape(shape)
+        found = GridScores(numbers, np.zeros((len(weights), last - first), dtype=np.int64))
+        is_sparse = isinstance(corpus.features, SparseFeatures)
+        if is_sparse:
+            score_sparse_forests(self.forests, _rows_of(corpus.features), first, last, weights, found)
+        if not is_sparse or np.any(corpus.is_list[first:last]):
+            score_edges(self.forests, self.features, first, last, weights, found)
+        return _checked(found)
+
+    def lines(self, block: tuple[int, int], hypotheses: Int64s, directions: Int64s, weights: Floats) -> Floats:
+        """The slope and the intercept of hypotheses of the lists of a block, each along the line from the first row of
+        ``weights`` in the direction of that number, which are the other rows.
+        """
+        first, last = block
+        features = self.features._replace(used_offsets=self.features.used_offsets[first : last + 1])
+        lines = np.empty((len(hypotheses), 2))
+        for begin in range(0, len(weights) - 1, LANES - 1):  # with the origin so many fill all lanes
+            rows = np.concatenate([weights[:1], weights[begin + 1 : begin + LANES]])
+            some = np.flatnonzero((begin <= directions) & (directions < begin + LANES - 1))
+            some = some[np.argsort(hypotheses[some], kind="stable")]
+            offsets = np.searchsorted(hypotheses[some], self.corpus.sentence_edges[first : last + 1])
+            graph = Forests(np.arange(last - first + 1), offsets, NO_OFFSETS, NO_COLUMNS)
+            found = GridScores(np.empty((len(rows), len(some))), np.zeros((len(rows), last - first), dtype=np.int64))
+            winners = features._replace(rows=_rows_of(self._tidy.take(hypotheses[some])))
+            score_edges(graph, winners, 0, last - first, rows, found)
+            numbers, exponents = _checked(found)
+            sentences = np.repeat(np.arange(last - first), np.diff(offsets))
+            own = directions[some] - begin + 1
+            lines[some, 0] = np.ldexp(numbers[own, np.arange(len(some))], exponents[own, sentences])
+            lines[some, 1] = np.ldexp(numbers[0], exponents[0, sentences])
+        return lines
 
     @cached_property
-    def forests(self) -> Any:
-        """The graphs of the corpus as kernels take them: a kernels.forests.forest.Forests."""
+    def forests(self) -> Forests:
+        """The graphs of the corpus as kernels take them."""
         return forests_of(self.corpus)
 
     @cached_property
-    def list_features(self) -> Any:
-        """The features of lists as their kernels take them: a kernels.list_features.ListFeatures."""
-        from hulltune.kernels.lists.features import ListFeatures, used_features
-
-        corpus = self.corpus
-        if isinstance(corpus.features, DenseFeatures):
-            magnitudes, columns = self._magnitudes, self._columns
-            nonzero = np.flatnonzero(magnitudes)
-            used_offsets = np.searchsorted(nonzero, np.arange(len(magnitudes) + 1) * magnitudes.shape[1])
-            return ListFeatures(
-                columns.reshape(-1), columns.shape[1], NO_OFFSETS, NO_COLUMNS,
-                used_offsets.astype(np.int64), (nonzero % max(magnitudes.shape[1], 1)).astype(np.int32),
-                magnitudes.reshape(-1)[nonzero], self._ranges().reshape(-1)[nonzero],
-            )  # fmt: skip
-        rows = corpus.features.tidy()
-        arrays = rows.offsets, rows.columns, rows.values
-        offsets, used, sizes, ranges = used_features(corpus.node_offsets, corpus.sentence_edges, *arrays, rows.width)
-        return ListFeatures(rows.values, 0, rows.offsets, rows.columns, offsets, used, sizes, ranges)
+    def features(self) -> EdgeFeatures:
+        """The features as kernels take them."""
+        corpus, tidy = self.corpus, self._tidy
+        if isinstance(tidy, SparseFeatures):
+            arrays = tidy.offsets, tidy.columns, tidy.values
+            return EdgeFeatures(
+                _rows_of(tidy), *used_features(corpus.node_offsets, corpus.sentence_edges, *arrays, tidy.width)
+            )
+        sizes = self._magnitudes
+        sentences, used = np.nonzero(sizes)
+        return EdgeFeatures(
+            _rows_of(tidy),
+            used_offsets=np.searchsorted(sentences, np.arange(len(sizes) + 1)),
+            used=used.astype(np.int32),
+            magnitudes=sizes[sentences, used],
+            ranges=self._ranges()[sentences, used],
+        )
 
     @cached_property
-    def _is_list(self) -> Bools:
-        one_node: Bools = np.diff(self.corpus.node_offsets) == 1
-        return one_node
+    def _tidy(self) -> Features:
+        features = self.corpus.features
+        return features.tidy() if isinstance(features, SparseFeatures) else features
 
     def prepare(self, *, workers: Workers = ALONE) -> None:
         """Compute the tables now, in parts that workers share: threads would all compute them at once."""
         with self._lock:
             self._workers = workers
-            if isinstance(self.corpus.features, DenseFeatures):
-                _ = self._magnitudes
-            if np.any(self._is_list):
-                _ = self.list_features
+            if isinstance(self.corpus.features, DenseFeatures) or np.any(self.corpus.is_list):
+                _ = self.features
 
     @property
     def _columns(self) -> NDArray[Any]:
@@ -106,16 +129,14 @@ class EdgeScorer:
     @cached_property
     def _magnitudes(self) -> Floats:
         """The largest sum of absolute values over a derivation (sentences, features); features are dense."""
-        from hulltune.kernels.scores import magnitudes
-
         corpus = self.corpus
         columns = self._columns
 
         def of_some(some: slice) -> Floats:
             nodes = corpus.node_offsets[some.start : some.stop + 1]
-            return magnitudes.magnitudes(self.forests._replace(node_offsets=nodes), columns)
+            return magnitudes(self.forests._replace(node_offsets=nodes), columns)
 
-        bounds: Floats = np.concatenate(self._workers.map(of_some, corpus.parts(AT_ONCE)))
+        bounds: Floats = np.concatenate(self._workers.map(of_some, corpus.parts(EDGES_AT_ONCE)))
         if not np.all(np.isfinite(bounds)):
             sentence, column = (int(number) for number in np.argwhere(~np.isfinite(bounds))[0])
             raise InputError(
@@ -124,8 +145,8 @@ class EdgeScorer:
         return bounds
 
     def _ranges(self) -> Floats:
-        """The largest difference between edges of each sentence in each feature of a matrix, at most the largest
-        double.
+        """The largest difference between hypotheses of each list in each feature of a matrix, at most the largest
+        double; anything of a forest.
         """
         corpus = self.corpus
         starts, filled = corpus.sentence_edges[:-1], np.diff(corpus.sentence_edges) > 0
@@ -137,12 +158,25 @@ class EdgeScorer:
                 low, high = (end.reduceat(column, starts[filled]) for end in (np.minimum, np.maximum))
                 ranges[filled, feature] = high - low
 
-        self._workers.map(fill, range(ranges.shape[1] if filled.any() else 0))
+        self._workers.map(fill, range(ranges.shape[1] if np.any(filled & corpus.is_list) else 0))
         return np.minimum(ranges, np.finfo(np.float64).max)
 
 
-def forests_of(corpus: Corpus) -> Any:
-    """The graphs of a corpus as kernels take them: a kernels.forests.forest.Forests."""
-    from hulltune.kernels.forests.forest import Forests
+def _rows_of(features: Features) -> FeatureRows:
+    """The values of features as kernels take them."""
+    if isinstance(features, SparseFeatures):
+        return FeatureRows(features.values, 0, features.offsets, features.columns)
+    # Columns must be contiguous, also in a corpus that is a view of rows of a larger one.
+    columns = np.ascontiguousarray(features.values.T)
+    return FeatureRows(columns.reshape(-1), columns.shape[1], NO_OFFSETS, NO_COLUMNS)
 
+
+def _checked(found: GridScores) -> GridScores:
+    if found.exponents.max(initial=0) > LARGEST_EXPONENT:
+        raise InputError("weights: the scores of derivations overflow; use smaller weights or rescale the features")
+    return found
+
+
+def forests_of(corpus: Corpus) -> Forests:
+    """The graphs of a corpus as kernels take them."""
     return Forests(corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails)

@@ -4,34 +4,40 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from hulltune.arrays import Bools, Int32s, Int64s
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.copies import taken
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import gather_rows, ranges
 from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
+from hulltune.kernels.outputs.output import (
+    NewOutputs,
+    OutputTable,
+    PackedDerivations,
+    SentenceGraphs,
+    add_outputs,
+    find_outputs,
+    in_order,
+)
+from hulltune.kernels.outputs.texts import first_equals, hash_texts
+from hulltune.kernels.scores.magnitudes import longest_derivations
 from hulltune.lines.output import edge_outputs
+from hulltune.lines.scoring import EdgeScorer
 from hulltune.memory import LEAST_LEFT, memory_left, size_text
 from hulltune.threads import ALONE, Workers
 
 FIRST_SLOTS = 1 << 12
-AT_ONCE = 1 << 15
+HYPOTHESES_AT_ONCE = 1 << 15
 """Hypotheses that are compared as one part of the work."""
 CHECKED_WORDS = 1 << 24
 """From this many words of outputs on, the memory that is left is looked at when their table grows."""
 MOST_OUTPUTS = 2**31 - 1
 """The most outputs: kernels number them with 32 bits."""
-
-
-def in_order(corpus: Corpus) -> Bools:
-    """For each sentence, whether all its edges put out their tails in order, each once. O(labels)."""
-    from hulltune.kernels.outputs import output
-
-    return output.in_order(corpus.sentence_edges, edge_outputs(corpus))
 
 
 class Outputs:
@@ -45,7 +51,7 @@ class Outputs:
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
-        self.is_list: Bools = np.diff(corpus.node_offsets) == 1
+        self.is_list = corpus.is_list
         self.closed = bool(self.is_list.all())
         self._first_met = corpus.edges if self.is_list.any() else 0
         if self._first_met > MOST_OUTPUTS:
@@ -57,22 +63,18 @@ class Outputs:
     def __len__(self) -> int:
         return self._first_met + self._met.count
 
-    def of_derivations(
-        self, corpus: Corpus, in_order: Bools, first: int, names: Int64s, cells: Int64s, offsets: Int64s, edges: Int32s
-    ) -> Int64s:
-        """The number of each derivation's output, for derivations of ``corpus``: this corpus, or a part of it.
+    def of_derivations(self, graphs: SentenceGraphs, block: tuple[int, int], found: PackedDerivations) -> Int64s:
+        """The number of each derivation's output; the derivations are those of the sentences from the first to the last
+        of ``block``.
 
-        The derivations belong to the sentences from ``first`` on, whose numbers in this corpus are ``names``, once for
-        each direction: ``cells`` are offsets by direction, then sentence. Derivation d has the edges ``offsets[d]`` up
-        to ``offsets[d + 1]`` of ``edges``. ``in_order`` is the answer of the function ``in_order`` for ``corpus``.
         O(edges); threads wait for each other only to add outputs that are new.
         """
-        numbers, *new = self._met.found(corpus, in_order, first, names, cells, offsets, edges)
+        numbers, new = self._met.found(graphs, block, found)
         unknown = numbers < 0
         if unknown.any():
             with self._lock:
                 before = self._met.words
-                added = self._met.added(*new)
+                added = self._met.added(new)
                 if self._met.words > max(before, CHECKED_WORDS):
                     self._check_memory()
                 if self._first_met + self._met.count > MOST_OUTPUTS:
@@ -134,8 +136,6 @@ class Outputs:
 
     def _first_of_equal_edges(self, workers: Workers) -> Int64s:
         """For each edge, the first of its sentence with the same labels; meant for lists. O(labels), once."""
-        from hulltune.kernels.outputs import texts
-
         if self._firsts is not None:
             return self._firsts
         corpus = self.corpus
@@ -147,11 +147,11 @@ class Outputs:
             ends = corpus.sentence_edges[some.start : some.stop + 1]
             first, last = int(ends[0]), int(ends[-1])
             offsets = corpus.label_offsets[first : last + 1] * corpus.labels.itemsize
-            hashes = texts.hash_texts(as_bytes, offsets)
-            firsts[first:last] = texts.first_equals(as_bytes, offsets, nothing, hashes, ends - first)
+            hashes = hash_texts(as_bytes, offsets)
+            firsts[first:last] = first_equals(as_bytes, offsets, nothing, hashes, ends - first)
             firsts[first:last] += first
 
-        workers.map(fill, corpus.parts(AT_ONCE))
+        workers.map(fill, corpus.parts(HYPOTHESES_AT_ONCE))
         self._firsts = firsts
         return firsts
 
@@ -181,6 +181,52 @@ class Outputs:
         return Texts(self.corpus.vocabulary, offsets, labels).strings
 
 
+@dataclass(frozen=True, eq=False)
+class Sentences:
+    """The sentences of a problem, with the tables that depend on them alone; shared by all its shards.
+
+    ``names`` are the numbers of the sentences in ``outputs.corpus``, of which ``corpus`` may be a part.
+    """
+
+    corpus: Corpus
+    outputs: Outputs
+    names: Int64s
+
+    @cached_property
+    def scorer(self) -> EdgeScorer:
+        """The scorer of the corpus's edges."""
+        return EdgeScorer(self.corpus)
+
+    @cached_property
+    def are_lists(self) -> bool:
+        """Whether all sentences are n-best lists."""
+        return bool(self.corpus.is_list.all())
+
+    @cached_property
+    def graphs(self) -> SentenceGraphs:
+        """The sentences as kernels take them that look up outputs."""
+        graph, edges = edge_outputs(self.corpus), self.corpus.sentence_edges
+        return SentenceGraphs(self.names, edges, in_order(edges, graph), graph)
+
+    @cached_property
+    def edge_numbers(self) -> Int32s | None:
+        """The output of every edge of a list; None where output and edge have the same number."""
+        corpus, whole = self.corpus, self.outputs.corpus
+        if corpus is whole:
+            return None
+        shifts = whole.sentence_edges[self.names] - corpus.sentence_edges[:-1]
+        return (np.arange(corpus.edges) + np.repeat(shifts, np.diff(corpus.sentence_edges))).astype(np.int32)
+
+    @cached_property
+    def longest(self) -> Floats:
+        """The number of edges of each sentence's longest derivation."""
+        return longest_derivations(self.scorer.forests)
+
+    def outputs_of_edges(self, edges: Int64s | Int32s) -> Int32s:
+        """The outputs of some edges of lists."""
+        return edges.astype(np.int32, copy=False) if self.edge_numbers is None else self.edge_numbers[edges]
+
+
 class _Met:
     """A growing table of (sentence, words), numbered from 0 without duplicates. Threads may read while one adds.
 
@@ -189,8 +235,6 @@ class _Met:
     """
 
     def __init__(self) -> None:
-        from hulltune.kernels.outputs.output import OutputTable
-
         self._table = OutputTable(
             np.full(FIRST_SLOTS, -1, dtype=np.int64),
             np.empty(FIRST_SLOTS // 2, dtype=np.int64),
@@ -216,20 +260,14 @@ class _Met:
         return self._table.sentences
 
     def found(
-        self, corpus: Corpus, in_order: Bools, first: int, names: Int64s, cells: Int64s, offsets: Int64s, edges: Int32s
-    ) -> tuple[Int64s, Any, Any, Any, Any]:
+        self, graphs: SentenceGraphs, block: tuple[int, int], found: PackedDerivations
+    ) -> tuple[Int64s, NewOutputs]:
         """The number of each derivation's output, and the outputs that have none; see find_outputs."""
-        from hulltune.kernels.outputs.output import PackedDerivations, find_outputs
+        return find_outputs(found, *block, graphs, self._table)
 
-        found = PackedDerivations(cells, offsets, edges)
-        return find_outputs(found, first, names, in_order, corpus.sentence_edges, edge_outputs(corpus), self._table)
-
-    def added(self, names: Int64s, hashes: Int64s, offsets: Int64s, words: Int32s) -> Int64s:
+    def added(self, new: NewOutputs) -> Int64s:
         """The numbers of outputs that had none; one thread at a time may add some."""
-        from hulltune.kernels.outputs.output import NewOutputs, OutputTable, add_outputs
-
-        numbers, table = add_outputs(NewOutputs(names, hashes, offsets, words), self._table)
-        self._table = OutputTable(*table)
+        numbers, self._table = add_outputs(new, self._table)
         return numbers
 
     def labels(self, numbers: Int64s) -> tuple[Int64s, Int32s]:

@@ -25,8 +25,8 @@ from hulltune.metrics.base import Known, Metric, References, Rough
 from hulltune.metrics.memory import Memory
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
-from hulltune.search.outputs import Outputs
-from hulltune.search.shards import Derivations, Sentences, Shard, cut, joined, lines_in_parts
+from hulltune.search.outputs import Outputs, Sentences
+from hulltune.search.shards import Derivations, Shard, cut, joined, lines_in_parts
 from hulltune.surface import ErrorSurface
 from hulltune.threads import ALONE, Workers
 

@@ -10,17 +10,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from hulltune.arrays import Bools, Floats, Int32s, Int64s
-from hulltune.data.corpus import Corpus
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.errors import InputError
+from hulltune.kernels.outputs.output import PackedDerivations
+from hulltune.kernels.surfaces.rows import copy_segments, renumber
 from hulltune.kernels.surfaces.sweep import Segments
-from hulltune.lines.compute import Answer, Block, blocks_of, search_block
-from hulltune.lines.scoring import EdgeScorer
-from hulltune.search.outputs import Outputs, in_order
+from hulltune.lines.compute import Block, BlockEnvelopes, blocks_of, list_segments, search_block
+from hulltune.search.outputs import Sentences
 from hulltune.threads import Workers
 
 MOST_SCORES = 1 << 24
@@ -43,140 +42,59 @@ class Derivations:
     sums: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Sentences:
-    """The sentences of a problem, with the tables that depend on them alone; shared by all its shards.
-
-    ``names`` are the numbers of the sentences in ``outputs.corpus``, of which ``corpus`` may be a part.
-    """
-
-    corpus: Corpus
-    outputs: Outputs
-    names: Int64s
-
-    @cached_property
-    def scorer(self) -> EdgeScorer:
-        """The scorer of the corpus's edges."""
-        return EdgeScorer(self.corpus)
-
-    @cached_property
-    def is_list(self) -> Bools:
-        """For each sentence, whether it is an n-best list."""
-        one_node: Bools = np.diff(self.corpus.node_offsets) == 1
-        return one_node
-
-    @cached_property
-    def are_lists(self) -> bool:
-        """Whether all sentences are n-best lists."""
-        return bool(self.is_list.all())
-
-    @cached_property
-    def in_order(self) -> Bools:
-        """For each sentence, whether its edges put out their tails in order."""
-        return in_order(self.corpus)
-
-    @cached_property
-    def edge_numbers(self) -> Int32s | None:
-        """The output of every edge of a list; None where output and edge have the same number."""
-        corpus, whole = self.corpus, self.outputs.corpus
-        if corpus is whole:
-            return None
-        shifts = whole.sentence_edges[self.names] - corpus.sentence_edges[:-1]
-        return (np.arange(corpus.edges) + np.repeat(shifts, np.diff(corpus.sentence_edges))).astype(np.int32)
-
-    @cached_property
-    def longest(self) -> Floats:
-        """The number of edges of each sentence's longest derivation."""
-        from hulltune.kernels.scores.magnitudes import longest_derivations
-
-        return longest_derivations(self.scorer.forests)
-
-    def outputs_of_edges(self, edges: Int64s | Int32s) -> Int32s:
-        """The outputs of some edges of lists."""
-        return edges.astype(np.int32, copy=False) if self.edge_numbers is None else self.edge_numbers[edges]
-
-
 class Shard:
     """Sentences ``first`` up to ``last`` of a problem, which are all lists or all forests."""
 
     def __init__(self, sentences: Sentences, first: int, last: int) -> None:
         self.sentences, self.first, self.last = sentences, first, last
-        self.are_lists = bool(sentences.is_list[first])
+        self.are_lists = bool(sentences.corpus.is_list[first])
 
     def segments(self, weights: Floats, intervals: Floats) -> Segments:
         """The segments along lines from the first row of ``weights``, in the direction of each other row.
 
         Lists cost one pass over the features for every 16 directions, forests a few Viterbi passes for each direction.
         """
-        found = self._list_lines(weights, intervals) if self.are_lists else None
-        return self._envelopes(weights, intervals) if found is None else found
+        sentences = self.sentences
+        found = None
+        if self.are_lists:
+            found = list_segments(sentences.scorer, (self.first, self.last), weights, intervals)
+        if found is None:
+            return self._envelopes(weights, intervals)
+        if sentences.edge_numbers is not None:
+            renumber(found.outputs, found.begins, found.ends, sentences.edge_numbers)
+        return found
 
     def winners(self, weights: Floats) -> Int64s:
         """The output of each sentence with the highest score, of equals the first; −1 where there is none."""
-        found = self._list_winners(weights) if self.are_lists else None
-        if found is not None:
-            return found
-        no_direction = np.zeros((1, len(weights)))
-        segments = self._envelopes(np.concatenate([weights[None, :], no_direction]), WHOLE_LINE)
+        segments = self.segments(np.array([weights, np.zeros(len(weights))]), WHOLE_LINE)
         edges = self.sentences.corpus.sentence_edges[self.first : self.last + 1]
         winners = np.full(self.last - self.first, -1, dtype=np.int64)
-        winners[np.diff(edges) > 0] = segments.outputs
+        winners[edges[1:] > edges[:-1]] = segments.outputs[: segments.ends[0]]
         return winners
 
     def derivations(self, weights: Floats, intervals: Floats) -> Derivations:
         """The derivations that win somewhere on the lines, once for each segment, with the sums of their features."""
         corpus = self.sentences.corpus
         outputs, owners, sums = [], [], []
-        for block, _, answer in self._search(weights, intervals):
-            cells, _, offsets, edges, _ = answer
-            directions = (len(cells) - 1) // (block[1] - block[0])
-            owner = np.repeat(np.tile(np.arange(*block), directions), np.diff(cells))
-            places = edges + np.repeat(corpus.sentence_edges[owner], np.diff(offsets))
+        for block, _, (found, _, _) in self._search(weights, intervals):
+            directions = (len(found.cells) - 1) // (block[1] - block[0])
+            owner = np.repeat(np.tile(np.arange(*block), directions), np.diff(found.cells))
+            places = np.repeat(corpus.sentence_edges[owner], np.diff(found.offsets)) + found.edges
             values = corpus.features.take(places).toarray()
-            outputs.append(self._outputs_of(block, answer))
+            outputs.append(self._outputs_of(block, found))
             owners.append(owner)
-            sums.append(np.add.reduceat(values, offsets[:-1], axis=0) if len(owner) else values)
+            sums.append(np.add.reduceat(values, found.offsets[:-1], axis=0) if len(owner) else values)
         return Derivations(np.concatenate(outputs), np.concatenate(owners), np.concatenate(sums))
-
-    def _list_lines(self, weights: Floats, intervals: Floats) -> Segments | None:
-        """The segments by the fast kernel of lists; None if numbers are very large or small."""
-        from hulltune.kernels.lists.lines import list_lines
-
-        corpus, features = self.sentences.corpus, self.sentences.scorer.list_features
-        ordinary, counts, lefts, winners = list_lines(
-            features, corpus.sentence_edges, self.first, self.last, weights, intervals
-        )
-        if not ordinary:
-            return None
-        begins = np.arange(len(counts), dtype=np.int64) * lefts.shape[1]
-        found = Segments(lefts.reshape(-1), winners.reshape(-1), begins, begins + counts)
-        if self.sentences.edge_numbers is not None:
-            from hulltune.kernels.surfaces.rows import renumber
-
-            renumber(found.outputs, begins, found.ends, self.sentences.edge_numbers)
-        return found
-
-    def _list_winners(self, weights: Floats) -> Int64s | None:
-        """The winners by the fast kernel of lists; None if numbers are very large or small."""
-        from hulltune.kernels.lists.scores import list_winners
-
-        edges, features = self.sentences.corpus.sentence_edges, self.sentences.scorer.list_features
-        ordinary, found = list_winners(features, edges, self.first, self.last, weights)
-        if not ordinary:
-            return None
-        if self.sentences.edge_numbers is not None:
-            found[found >= 0] = self.sentences.edge_numbers[found[found >= 0]]
-        return found
 
     def _envelopes(self, weights: Floats, intervals: Floats) -> Segments:
         """The segments by the general kernels: scores of all edges, envelopes, and the outputs of derivations."""
         lefts: list[list[Floats]] = [[] for _ in intervals]
         outputs: list[list[Int32s]] = [[] for _ in intervals]
-        for block, first, answer in self._search(weights, intervals):
-            numbers = self._outputs_of(block, answer)
-            ends = answer[0][:: block[1] - block[0]].tolist()
+        for block, first, found in self._search(weights, intervals):
+            numbers = self._outputs_of(block, found.winners)
+            ends = found.winners.cells[:: block[1] - block[0]].tolist()
             for direction, (begin, end) in enumerate(itertools.pairwise(ends), start=first):
-                lefts[direction].append(answer[1][begin:end, 0])
+                lefts[direction].append(found.lines[begin:end, 0])
                 outputs[direction].append(numbers[begin:end])
         ends = np.cumsum([sum(map(len, parts)) for parts in lefts], dtype=np.int64)
         return Segments(
@@ -186,28 +104,28 @@ class Shard:
             ends=ends,
         )
 
-    def _search(self, weights: Floats, intervals: Floats) -> Iterator[tuple[Block, int, Answer]]:
-        """Each block of the shard with the answer of the general kernels for the directions from a number on.
+    def _search(self, weights: Floats, intervals: Floats) -> Iterator[tuple[Block, int, BlockEnvelopes]]:
+        """Each block of the shard with its envelopes by the general kernels along the directions from a number on.
 
-        It is one answer for all directions, but for a sentence so large that its scores would take too much memory.
+        These are all directions at once, but for a sentence so large that its scores would take too much memory.
         """
         sentences = self.sentences
         sentences.scorer.prepare()
-        for block in blocks_of(sentences.corpus, len(weights), 1, by_kind=True, first=self.first, last=self.last):
+        for block in blocks_of(sentences.corpus, len(weights), 1, first=self.first, last=self.last):
             edges = int(sentences.corpus.sentence_edges[block[1]] - sentences.corpus.sentence_edges[block[0]])
             at_once = 1 if self._is_long(block) else max(MOST_SCORES // max(edges, 1) - 1, 1)
             for first in range(0, len(intervals), at_once):
                 some = slice(first, first + at_once)
                 rows = weights if at_once >= len(intervals) else np.vstack([weights[:1], weights[1:][some]])
-                for answer in self._answers(block, rows, intervals[some]):
-                    yield block, first, answer
+                for found in self._searched(block, rows, intervals[some]):
+                    yield block, first, found
 
     def _is_long(self, block: Block) -> bool:
         """Whether a block is one sentence with very long derivations."""
         return not self.are_lists and block[1] == block[0] + 1 and self.sentences.longest[block[0]] > LONG
 
-    def _answers(self, block: Block, weights: Floats, intervals: Floats) -> Iterator[Answer]:
-        """The answer of the general kernels, in parts for a sentence with long derivations along its one direction.
+    def _searched(self, block: Block, weights: Floats, intervals: Floats) -> Iterator[BlockEnvelopes]:
+        """The envelopes of a block, in parts for a sentence with long derivations along its one direction.
 
         Thousands of segments with derivations of thousands of edges would fill the memory. So the segments come first,
         and then the derivations of a few of them at a time, from the middle of the first of these to that of the last.
@@ -216,7 +134,7 @@ class Shard:
         if not self._is_long(block):
             yield search_block(scorer, block, weights, intervals)
             return
-        _, segments, *_ = search_block(scorer, block, weights, intervals, derivations=False)
+        segments = search_block(scorer, block, weights, intervals, derivations=False).lines
         ends = np.append(segments[:, 0], intervals[0, 1])
         longest = float(self.sentences.longest[block[0]])
         at_once = max(int(MOST_EDGES / longest), 1)
@@ -225,28 +143,21 @@ class Shard:
             part = np.array([[_inside(*ends[first : first + 2].tolist()), _inside(*ends[last : last + 2].tolist())]])
             if first == last:  # an interval must have some width, within the only segment
                 part[0, 1] = _inside(part[0, 0], float(ends[last + 1]))
-            _, _, offsets, edges, passes = search_block(scorer, block, weights, part)
-            if len(offsets) != last - first + 2:
+            found = search_block(scorer, block, weights, part)
+            if len(found.lines) != last - first + 1:
                 raise InputError(
                     f"sentence {block[0]}: derivations of up to {longest:,.0f} edges, on segments too thin to be "
                     "searched apart; cut long inputs, or prune the forests (convert --beam)"
                 )
-            yield np.array([0, last - first + 1]), segments[first : last + 1], offsets, edges, passes
+            yield found._replace(lines=segments[first : last + 1])
 
-    def _outputs_of(self, block: Block, answer: Answer) -> Int32s:
-        """The output of every segment of a block's answer."""
-        cells, _, offsets, edges, _ = answer
-        first, last = block
-        sentences = self.sentences
+    def _outputs_of(self, block: Block, found: PackedDerivations) -> Int32s:
+        """The output of every derivation of a block."""
+        sentences, (first, last) = self.sentences, block
         if self.are_lists:
-            starts = sentences.corpus.sentence_edges[first:last]
-            directions = (len(cells) - 1) // (last - first)
-            return sentences.outputs_of_edges(edges + np.repeat(np.tile(starts, directions), np.diff(cells)))
-        names = sentences.names[first:last]
-        numbers = sentences.outputs.of_derivations(
-            sentences.corpus, sentences.in_order, first, names, cells, offsets, edges
-        )
-        return numbers.astype(np.int32)
+            starts = np.tile(sentences.corpus.sentence_edges[first:last], (len(found.cells) - 1) // (last - first))
+            return sentences.outputs_of_edges(found.edges + np.repeat(starts, np.diff(found.cells)))
+        return sentences.outputs.of_derivations(sentences.graphs, block, found).astype(np.int32)
 
 
 def _inside(low: float, high: float) -> float:
@@ -262,8 +173,8 @@ def _inside(low: float, high: float) -> float:
 
 def cut(sentences: Sentences, parts: int) -> list[Shard]:
     """Shards of about equal size, at least ``parts`` if there are enough sentences; none mixes lists and forests."""
-    is_list, edges = sentences.is_list, sentences.corpus.sentence_edges
-    kinds = np.flatnonzero(is_list[1:] != is_list[:-1]) + 1
+    is_list, edges = sentences.corpus.is_list, sentences.corpus.sentence_edges
+    kinds = np.flatnonzero(np.diff(is_list)) + 1
     wanted = np.searchsorted(edges, np.linspace(0, edges[-1], parts + 1)[1:-1])
     ends = np.unique(np.concatenate([[0], kinds, wanted, [len(is_list)]])).astype(np.int64).tolist()
     return [Shard(sentences, first, last) for first, last in itertools.pairwise(ends)]
@@ -273,8 +184,6 @@ def joined(found: Sequence[Segments], workers: Workers) -> Segments:
     """The segments of all shards together, sentence by sentence in the order of the shards."""
     if len(found) == 1:
         return found[0]
-    from hulltune.kernels.surfaces.rows import copy_segments
-
     sizes = np.array([part.ends for part in found]) - np.array([part.begins for part in found])
     after = np.cumsum(sizes, axis=0)
     ends = np.cumsum(after[-1])

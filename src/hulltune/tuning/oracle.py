@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.copies import taken
 from hulltune.errors import InputError
+from hulltune.kernels.outputs.output import PackedDerivations
 from hulltune.lines.derivations import kbest
 from hulltune.metrics.base import Metric
 from hulltune.metrics.wer import Cer, Wer
@@ -210,11 +211,10 @@ def _best_outputs(problem: Problem, weights: Any, k: int, threads: int | None) -
         return problem.choices()[1]
     own = problem.sentences
     found = kbest(own.corpus, weights, k, distinct=True, threads=threads, scorer=own.scorer)
-    best = own.outputs.of_derivations(
-        own.corpus, own.in_order, 0, own.names, found.offsets, found.edge_offsets, found.edges
-    )
-    edges = np.flatnonzero(np.repeat(own.is_list, np.diff(own.corpus.sentence_edges)))
-    of_forests = np.repeat(~own.is_list, np.diff(found.offsets))
+    derivations = PackedDerivations(found.offsets, found.edge_offsets, found.edges)
+    best = own.outputs.of_derivations(own.graphs, (0, len(own.corpus)), derivations)
+    edges = np.flatnonzero(np.repeat(own.corpus.is_list, np.diff(own.corpus.sentence_edges)))
+    of_forests = np.repeat(~own.corpus.is_list, np.diff(found.offsets))
     return np.concatenate([own.outputs_of_edges(edges).astype(np.int64), best[of_forests]])
 
 

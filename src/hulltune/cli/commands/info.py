@@ -75,8 +75,7 @@ def _forests(forests: Dataset, in_a_sentence: Mapping[str, float]) -> dict[str, 
 
     corpus = forests.corpus
     arities = np.maximum.reduceat(np.append(np.diff(corpus.tail_offsets), 0), corpus.sentence_edges[:-1])
-    is_list = np.diff(corpus.node_offsets) == 1
-    kinds = np.where(is_list, "list", np.where(arities <= 1, "lattice", "hypergraph")).astype("U12")
+    kinds = np.where(corpus.is_list, "list", np.where(arities <= 1, "lattice", "hypergraph")).astype("U12")
     kinds[np.diff(corpus.sentence_edges) == 0] = "empty forest"
     return {
         "kinds": {kind: int((kinds == kind).sum()) for kind in ("list", "lattice", "hypergraph", "empty forest")},

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from hulltune.arrays import FloatRows, Floats, Int32s, Int64Rows, Int64s
+from hulltune.arrays import FloatRows, Floats, Int32s, Int64s
 from hulltune.kernels.forests.forest import Forests, PassRoom, ScoredForest, pass_room
 from hulltune.kernels.forests.hull import hull_envelope
 from hulltune.kernels.forests.lanes import END, backtrack, crossing_point, lanes_envelope, viterbi_pass
 from hulltune.kernels.load.kernel import kernel, part
+from hulltune.kernels.outputs.output import PackedDerivations
 from hulltune.kernels.scores.exact import NEAR, clip
+from hulltune.kernels.scores.scores import GridScores
 from hulltune.kernels.scores.segments import Units, segments_room, to_grid, with_room, write_segments
 from hulltune.kernels.simd.simd import LANES
 
@@ -78,19 +80,17 @@ def envelopes(
     forests: Forests,
     first_sentence: int,
     last_sentence: int,
-    scores: FloatRows,
-    exponents: Int64Rows,
+    found: GridScores,
     intervals: FloatRows,
     method: int,
     with_derivations: bool,
-) -> tuple[Int64s, Floats, Int64s, Int32s, int]:
-    """Envelopes of forests along several directions: ``scores``, with ``exponents``, are those of the origin in row 0
-    and of the directions in rows 1, 2, … Each direction has its own interval.
+) -> tuple[PackedDerivations, Floats, int]:
+    """Envelopes of forests along several directions, as the fields of lines.compute.BlockEnvelopes. The scores are
+    those of the origin in row 0, and of the directions, each with its own interval, in rows 1, 2, …
 
-    Returns packed arrays: ``offsets`` of the segments of each (direction, sentence), in that order; per segment its
-    left end (the interval's own for the first), slope and intercept; offsets and edges of their derivations; and the
-    number of Viterbi passes. Segments too thin for a double between their ends are left out.
+    Segments too thin for a double between their ends are left out.
     """
+    scores, exponents = found
     sentences = last_sentence - first_sentence
     offsets = np.zeros((scores.shape[0] - 1) * sentences + 1, np.int64)
     segments = segments_room(1024)
@@ -124,4 +124,4 @@ def envelopes(
         segments = with_room(segments, offsets[cell] + slopes.size)
         offsets[cell + 1] = write_segments(slopes, intercepts, places, units, segments, offsets[cell])
     derivation_offsets, derivation_edges = compact_derivations(segments.places[: offsets[-1]], edges)
-    return offsets, segments.rows[: offsets[-1]], derivation_offsets, derivation_edges, passes
+    return PackedDerivations(offsets, derivation_offsets, derivation_edges), segments.rows[: offsets[-1]], passes

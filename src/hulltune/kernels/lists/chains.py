@@ -1,4 +1,4 @@
-"""The exact envelope of one list along one direction, for lanes that the SIMD walk (list_lines.py) leaves in doubt."""
+"""The exact envelope of one list along one direction, for lanes that the SIMD walk (lines.py) leaves in doubt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features of n-best lists as their kernels take them: a matrix or sparse rows, and what each list has of them."""
+"""Features of edges as kernels take them: a matrix or sparse rows, and what each sentence has of them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,25 @@ from hulltune.kernels.load.kernel import kernel
 SHORT = 32  # up to this many values of a row, sorting by insertion is faster than a call
 
 
-class ListFeatures(NamedTuple):
-    """The features of lists. In sentence s the features ``used[used_offsets[s]:used_offsets[s + 1]]``, in increasing
-    order, occur, with the largest absolute values in ``magnitudes``, and in ``ranges`` the largest differences between
-    hypotheses.
+class FeatureRows(NamedTuple):
+    """The values of features: a matrix laid out by column, for ``length`` edges; or sparse rows, where that is 0, with
+    the offsets of rows among the values, and the column of every value.
     """
 
     values: Reals
     length: int
-    """The number of edges, if ``values`` is a matrix laid out by column; 0 for sparse rows."""
-    row_offsets: Int64s
-    row_columns: Int32s
-    """Sparse rows: the offsets of rows among the values, and the column of every value, increasing within a row."""
+    offsets: Int64s
+    columns: Int32s
+
+
+class EdgeFeatures(NamedTuple):
+    """The features of edges. In sentence s the features ``used[used_offsets[s]:used_offsets[s + 1]]``, in increasing
+    order, occur, with the largest sums of absolute values over a derivation in ``magnitudes``, and in ``ranges`` the
+    largest differences between the hypotheses of a list. Of forests whose features are sparse rows nothing is known.
+    """
+
+    rows: FeatureRows
+    """Columns increase within sparse rows."""
     used_offsets: Int64s
     used: Int32s
     magnitudes: Floats

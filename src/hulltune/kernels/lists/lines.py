@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import FloatRows, Floats, Int32s, Int64s
 from hulltune.kernels.lists.chains import ChainRoom, Ranked, Records, chain_segments
-from hulltune.kernels.lists.features import ListFeatures
+from hulltune.kernels.lists.features import EdgeFeatures
 from hulltune.kernels.lists.scores import BLOCK, MOST_SHIFT, Scaled, rank, score_list, sum_block
 from hulltune.kernels.load.kernel import inlined, kernel, part
-from hulltune.kernels.scores.scores import GRID_BITS, ROUND, normalised
+from hulltune.kernels.scores.scores import ROUND, grid_shift, normalised
 from hulltune.kernels.scores.segments import PLAIN
 from hulltune.kernels.simd.simd import (
     LANES,
@@ -181,7 +181,7 @@ def _set_scale(lines: Directions, used: Int32s, magnitudes: Scaled, height_expon
     for d in range(blocks * LANES):
         shift = 0
         if scale.factors[d] > 0.0:
-            shift = GRID_BITS - math.frexp(scale.factors[d])[1] - magnitudes.exponent
+            shift = grid_shift(scale.factors[d], magnitudes.exponent)
             if abs(shift) > MOST_SHIFT:
                 return False
             scale.factors[d] = math.ldexp(1.0, shift)
@@ -245,19 +245,19 @@ def _record(
 
 @part
 def _mark_records(
-    lists: ListFeatures, ranked: Ranked, used: Int32s, weights: Floats, row: int, scale: Lanes, records: Records
+    lists: EdgeFeatures, ranked: Ranked, used: Int32s, weights: Floats, row: int, scale: Lanes, records: Records
 ) -> None:
     """Write the grid scores of a list, by rank, under LANES directions whose weights begin at ``row``, and mark the
     records: the scores above, and below, all before them. Rank 0, which is both, is left out.
     """
     (begin, n, order, _), (slopes, ahead, behind) = ranked, records
     highest, lowest = splat(-math.inf), splat(math.inf)
-    columns, length = lists.values, lists.length
+    columns, length, row_offsets, row_columns = lists.rows
     i = 0
     while length == 0 and i < n:
         sums = splat(0.0)
-        for j in range(lists.row_offsets[begin + order[i]], lists.row_offsets[begin + order[i] + 1]):
-            sums = multiply_add(load(weights, row + lists.row_columns[j]), splat(np.float64(columns[j])), sums)
+        for j in range(row_offsets[begin + order[i]], row_offsets[begin + order[i] + 1]):
+            sums = multiply_add(load(weights, row + row_columns[j]), splat(np.float64(columns[j])), sums)
         highest, lowest = _record(i, sums, scale, highest, lowest, slopes, ahead, behind)
         i += 1
     while i + 4 <= n:  # four at a time: each row of weights is loaded once for all
@@ -371,7 +371,7 @@ def _write(walks: Walks, lane: int, low_end: float, start: int, lefts: Floats, w
 
 @inlined
 def _search_directions(
-    lists: ListFeatures,
+    lists: EdgeFeatures,
     ranked: Ranked,
     used: Int32s,
     lines: Directions,
@@ -412,7 +412,7 @@ def _search_directions(
 
 @kernel
 def list_lines(
-    lists: ListFeatures,
+    lists: EdgeFeatures,
     sentence_edges: Int64s,
     first_sentence: int,
     last_sentence: int,
@@ -420,7 +420,7 @@ def list_lines(
     intervals: FloatRows,
 ) -> tuple[bool, Int64s, Floats, Int32s]:
     """The winners in sentences ``first_sentence`` to ``last_sentence`` along the line from the first row of ``weights``
-    in the direction of each other row, within its interval.
+    in the direction of each other row, within its interval. Where all directions are 0, that is decoding.
 
     Returns whether all numbers were of ordinary size (if not, the rest means nothing), the number of segments of each
     direction, and two arrays with a row for each direction: the left ends of the segments of all sentences, and the
@@ -446,6 +446,7 @@ def list_lines(
     order, packed = np.empty(most, np.int64), np.empty(most, np.int64)
     buckets, places = np.empty(most, np.int32), np.empty(2 * most + 1, np.int32)
     bounded = directions > 0 and bool(np.all(np.isfinite(intervals)))
+    is_decoding = not np.any(weights[1:])
 
     sums = np.empty(max(most, BLOCK))
     block_begin, block_end = 0, first_sentence
@@ -461,13 +462,24 @@ def list_lines(
         ordinary, height_exponent = score_list(
             lists, begin, n, used, origin, magnitudes, sums[begin - block_begin :], scores
         )
-        if not ordinary or not _set_scale(lines, used, magnitudes, height_exponent, scale):
+        if not ordinary:
+            return False, counts, lefts, winners
+        if is_decoding:
+            best = 0
+            for i in range(1, n):
+                if scores[i] > scores[best]:
+                    best = i
+            for d in range(directions):
+                lefts[d, counts[d]], winners[d, counts[d]] = intervals[d, 0], begin + best
+                counts[d] += 1
+            continue
+        if not _set_scale(lines, used, magnitudes, height_exponent, scale):
             return False, counts, lefts, winners
         if bounded:
-            best = scores[0]
+            highest = scores[0]
             for i in range(1, n):
-                best = max(best, scores[i])
-            n = _keep(scores, n, _least_height(lines, used, lists.ranges[own], scale, best), kept)
+                highest = max(highest, scores[i])
+            n = _keep(scores, n, _least_height(lines, used, lists.ranges[own], scale, highest), kept)
         rank(scores, n, packed, buckets, places, order, heights)
         for i in range(n if bounded else 0):
             order[i] = kept[order[i]]

@@ -1,6 +1,6 @@
-"""Scores of n-best lists under one weight vector, the winners, and the order of the hypotheses.
+"""Scores of n-best lists under one weight vector, and the order of the hypotheses.
 
-The scores equal those of scores.score_dense to the bit, for numbers of ordinary size. The kernels report other numbers,
+The scores equal those of scores.score_edges to the bit, for numbers of ordinary size. The kernels report other numbers,
 and the callers then go the general way.
 """
 
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import FloatRows, Floats, Int32s, Int64s
-from hulltune.kernels.lists.features import ListFeatures
-from hulltune.kernels.load.kernel import inlined, kernel, part
-from hulltune.kernels.scores.scores import GRID_BITS, ROUND, normalised
+from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.kernels.lists.features import EdgeFeatures
+from hulltune.kernels.load.kernel import inlined, part
+from hulltune.kernels.scores.scores import ROUND, grid_shift
 from hulltune.kernels.simd.simd import (
     LANES,
     load_at,
@@ -32,7 +32,7 @@ PLACE_BITS = 10  # bits for the place of a hypothesis, beside the 53 bits of a s
 
 @part
 def sum_block(
-    lists: ListFeatures, sentence_edges: Int64s, sentence: int, last_sentence: int, weights: Floats, sums: Floats
+    lists: EdgeFeatures, sentence_edges: Int64s, sentence: int, last_sentence: int, weights: Floats, sums: Floats
 ) -> int:
     """Write the weighted sums of features of the hypotheses from ``sentence`` on, BLOCK of them or one list; returns
     the sentence after the last one summed. Sparse rows are not summed: score_list does it.
@@ -45,7 +45,7 @@ def sum_block(
     while sentence < last_sentence and sentence_edges[sentence + 1] - begin <= BLOCK:
         end = sentence_edges[sentence + 1]
         sentence += 1
-    flat, length = lists.values, lists.length
+    flat, length, _, _ = lists.rows
     if length == 0:
         return sentence
     n = end - begin
@@ -82,7 +82,7 @@ class Scaled(NamedTuple):
 
 @inlined
 def score_list(
-    lists: ListFeatures, begin: int, n: int, used: Int32s, weights: Scaled, magnitudes: Scaled, sums: Floats,
+    lists: EdgeFeatures, begin: int, n: int, used: Int32s, weights: Scaled, magnitudes: Scaled, sums: Floats,
     scores: Floats,
 ) -> tuple[bool, int]:  # fmt: skip
     """Write the grid scores of the list of ``n`` hypotheses from ``begin`` on; returns whether all numbers were of
@@ -97,102 +97,21 @@ def score_list(
     if bound == 0.0:
         scores[:n] = 0.0
         return True, 0
-    shift = GRID_BITS - math.frexp(bound)[1] - magnitudes.exponent
+    shift = grid_shift(bound, magnitudes.exponent)
     if abs(shift) > MOST_SHIFT or abs(magnitudes.exponent) > MOST_SHIFT:
         return False, 0
     factor = math.ldexp(1.0, shift)
-    flat = lists.values
-    if lists.length == 0:
+    values, length, offsets, columns = lists.rows
+    if length == 0:
         for e in range(n):
             total = 0.0
-            for i in range(lists.row_offsets[begin + e], lists.row_offsets[begin + e + 1]):
-                total = multiply_add_one(weights.values[lists.row_columns[i]], np.float64(flat[i]), total)
+            for i in range(offsets[begin + e], offsets[begin + e + 1]):
+                total = multiply_add_one(weights.values[columns[i]], np.float64(values[i]), total)
             scores[e] = (total * factor + ROUND) - ROUND
         return True, weights.exponent - shift
     for e in range(n):
         scores[e] = (sums[e] * factor + ROUND) - ROUND
     return True, weights.exponent - shift
-
-
-@kernel
-def list_winners(
-    lists: ListFeatures, sentence_edges: Int64s, first_sentence: int, last_sentence: int, weights: Floats
-) -> tuple[bool, Int64s]:
-    """Whether all numbers were of ordinary size, and the hypothesis with the highest score in each list.
-
-    Hypotheses are numbered over the corpus. Among equal scores the first wins; an empty list has −1. The winners mean
-    nothing where numbers were not of ordinary size.
-    """
-    normal, normal_magnitudes = np.empty(weights.size), np.empty(weights.size)
-    scaled = Scaled(normal, normalised(weights, normal))
-    most = 1
-    for s in range(first_sentence, last_sentence):
-        most = max(most, sentence_edges[s + 1] - sentence_edges[s])
-    scores, sums = np.empty(most), np.empty(max(most, BLOCK))
-    winners = np.full(last_sentence - first_sentence, -1, np.int64)
-    block_begin, block_end = 0, first_sentence
-    for s in range(first_sentence, last_sentence):
-        begin, n = sentence_edges[s], sentence_edges[s + 1] - sentence_edges[s]
-        if s == block_end:
-            block_begin, block_end = begin, sum_block(lists, sentence_edges, s, last_sentence, normal, sums)
-        if n == 0:
-            continue
-        used = lists.used[lists.used_offsets[s] : lists.used_offsets[s + 1]]
-        exponent = normalised(lists.magnitudes[lists.used_offsets[s] : lists.used_offsets[s + 1]], normal_magnitudes)
-        magnitudes = Scaled(normal_magnitudes, exponent)
-        ordinary, _ = score_list(lists, begin, n, used, scaled, magnitudes, sums[begin - block_begin :], scores)
-        if not ordinary:
-            return False, winners
-        best = 0
-        for e in range(1, n):
-            if scores[e] > scores[best]:
-                best = e
-        winners[s - first_sentence] = begin + best
-    return True, winners
-
-
-@kernel
-def segment_lines(
-    lists: ListFeatures, first_sentence: int, cells: Int64s, winners: Int64s, weights: FloatRows
-) -> Floats:
-    """The lines (slope, intercept) of hypotheses along the directions in rows 1, 2, … of ``weights`` from row 0.
-
-    The hypotheses, numbered over the corpus, are ``winners[cells[i]:cells[i + 1]]`` in cell i, of which each direction
-    has one for each sentence from the first on. All numbers are of ordinary size.
-    """
-    rows, width = weights.shape
-    sentences = (cells.size - 1) // (rows - 1)
-    normal, exponents, magnitudes = np.empty((rows, width)), np.empty(rows, np.int64), np.empty(width)
-    for r in range(rows):
-        exponents[r] = normalised(weights[r], normal[r])
-    found = np.zeros((winners.size, 2))
-    for cell in range(cells.size - 1):
-        s = first_sentence + cell % sentences
-        used = lists.used[lists.used_offsets[s] : lists.used_offsets[s + 1]]
-        exponent = normalised(lists.magnitudes[lists.used_offsets[s] : lists.used_offsets[s + 1]], magnitudes)
-        for column, row in ((0, cell // sentences + 1), (1, 0)):
-            bound = 0.0
-            for i in range(used.size):
-                bound += abs(normal[row, used[i]]) * magnitudes[i]
-            shift = GRID_BITS - math.frexp(bound)[1] - exponent
-            factor = math.ldexp(1.0, shift) if bound > 0.0 else 0.0
-            for i in range(cells[cell], cells[cell + 1]):
-                score = (_sum(lists, used, winners[i], normal[row]) * factor + ROUND) - ROUND
-                found[i, column] = math.ldexp(score, exponents[row] - shift)
-    return found
-
-
-@inlined
-def _sum(lists: ListFeatures, used: Int32s, hypothesis: int, weights: Floats) -> float:
-    """The weighted sum of a hypothesis's features, added up as sum_block does."""
-    total = 0.0
-    if lists.length == 0:
-        for i in range(lists.row_offsets[hypothesis], lists.row_offsets[hypothesis + 1]):
-            total = multiply_add_one(weights[lists.row_columns[i]], np.float64(lists.values[i]), total)
-        return total
-    for k in used:
-        total = multiply_add_one(weights[k], np.float64(lists.values[k * lists.length + hypothesis]), total)
-    return total
 
 
 @part

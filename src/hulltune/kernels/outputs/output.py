@@ -31,6 +31,17 @@ class PackedDerivations(NamedTuple):
     edges: Int32s
 
 
+class SentenceGraphs(NamedTuple):
+    """Sentences whose derivations are looked up: the number by which a table knows each, the offsets of their edges,
+    whether all edges of a sentence put out their tails in order (see in_order), and what edges put out.
+    """
+
+    numbers: Int64s
+    edge_offsets: Int64s
+    simple: Bools
+    graph: EdgeOutputs
+
+
 class OutputTable(NamedTuple):
     """Distinct outputs: number k is ``tokens[offsets[k]:offsets[k + 1]]`` of sentence ``sentences[k]``.
 
@@ -227,33 +238,25 @@ def _filled_slots(hashes: Int64s, count: int, size: int) -> Int64s:
 
 @kernel
 def find_outputs(
-    found: PackedDerivations,
-    first_sentence: int,
-    sentence_numbers: Int64s,
-    simple: Bools,
-    sentence_edges: Int64s,
-    graph: EdgeOutputs,
-    table: OutputTable,
-) -> tuple[Int64s, Int64s, Int64s, Int64s, Int32s]:
-    """The number of each derivation's output in a table, or −1 − i where it is new and the i-th of those; then of the
-    new ones the fields of NewOutputs. New ones may be equal.
+    found: PackedDerivations, first_sentence: int, last_sentence: int, sentences: SentenceGraphs, table: OutputTable
+) -> tuple[Int64s, NewOutputs]:
+    """The number of each derivation's output in a table, or −1 − i where it is new and the i-th of those; and the new
+    ones, some of which may be equal. The derivations are those of sentences ``first_sentence`` to ``last_sentence``.
 
-    Sentences are those from ``first_sentence`` on; the table knows them by their ``sentence_numbers``. ``simple`` is
-    the result of ``in_order``. Outputs are equal where sentence and tokens are, not just their hashes. Expected linear
-    in edges and tokens.
+    Outputs are equal where sentence and tokens are, not just their hashes. Expected linear in edges and tokens.
 
     Another thread may add outputs to the table meanwhile (``add_outputs``): those beyond its size are not looked at.
     """
     numbers = np.empty(found.offsets.size - 1, np.int64)
-    width = sentence_numbers.size
+    sentence_numbers, sentence_edges, simple, graph = sentences
     room = _room(256)
     names, new_hashes, new_offsets = np.empty(64, np.int64), np.empty(64, np.int64), np.zeros(65, np.int64)
     words = np.empty(1024, np.int32)
     new = 0
     for cell in range(found.cells.size - 1):
-        sentence = first_sentence + cell % width
+        sentence = first_sentence + cell % (last_sentence - first_sentence)
         base = sentence_edges[sentence]
-        name = sentence_numbers[cell % width]
+        name = sentence_numbers[sentence]
         for i in range(found.cells[cell], found.cells[cell + 1]):
             edges = found.edges[found.offsets[i] : found.offsets[i + 1]]
             if edges.size > room.size.size:
@@ -273,7 +276,7 @@ def find_outputs(
                 names[new], new_hashes[new], new_offsets[new + 1] = name, value, end
                 new += 1
                 numbers[i] = -new
-    return numbers, names[:new], new_hashes[:new], new_offsets[: new + 1], words[: new_offsets[new]]
+    return numbers, NewOutputs(names[:new], new_hashes[:new], new_offsets[: new + 1], words[: new_offsets[new]])
 
 
 @part
@@ -295,10 +298,8 @@ def _known(value: Any, name: int, words: Int32s, begin: int, end: int, table: Ou
 
 
 @kernel
-def add_outputs(
-    new: NewOutputs, table: OutputTable
-) -> tuple[Int64s, tuple[Int64s, Int64s, Int64s, Int64s, Int32s, int]]:
-    """The numbers of outputs that ``find_outputs`` did not know, and the fields of the table with them.
+def add_outputs(new: NewOutputs, table: OutputTable) -> tuple[Int64s, OutputTable]:
+    """The numbers of outputs that ``find_outputs`` did not know, and the table with them.
 
     Arrays of the table are replaced by longer ones, or written behind the outputs that there were.
     """
@@ -319,4 +320,4 @@ def add_outputs(
                 slots = _filled_slots(hashes, known + 1, 2 * slots.size)
             table = OutputTable(slots, hashes, sentences, offsets, tokens, known + 1)
         numbers[i] = known
-    return numbers, (table.slots, table.hashes, table.sentences, table.offsets, table.tokens, table.size)
+    return numbers, table

@@ -43,7 +43,7 @@ class Units(NamedTuple):
     high_end: float
 
 
-class Segments(NamedTuple):
+class SegmentRoom(NamedTuple):
     """Room for segments (left, slope, intercept) in the user's units, and for the places of their derivations."""
 
     rows: Floats
@@ -51,18 +51,18 @@ class Segments(NamedTuple):
 
 
 @part
-def segments_room(size: int) -> Segments:
+def segments_room(size: int) -> SegmentRoom:
     """Room for so many segments."""
-    return Segments(np.empty((size, 3)), np.empty(size, np.int64))
+    return SegmentRoom(np.empty((size, 3)), np.empty(size, np.int64))
 
 
 @part
-def with_room(segments: Segments, size: int) -> Segments:
+def with_room(segments: SegmentRoom, size: int) -> SegmentRoom:
     """The segments, with room for at least ``size`` of them."""
     if size <= segments.places.size:
         return segments
     extra = max(segments.places.size, size)
-    return Segments(
+    return SegmentRoom(
         np.concatenate((segments.rows, np.empty((extra, 3)))),
         np.concatenate((segments.places, np.empty(extra, np.int64))),
     )
@@ -70,9 +70,9 @@ def with_room(segments: Segments, size: int) -> Segments:
 
 @borrowing
 def write_segments(
-    slopes: Floats, intercepts: Floats, places: Int64s, units: Units, segments: Segments, total: int
+    slopes: Floats, intercepts: Floats, places: Int64s, units: Units, segments: SegmentRoom, total: int
 ) -> int:
-    """Append the lines of an envelope on the grid as segments; returns the new total. Segments too thin for a double
+    """Append the lines of an envelope on the grid as segments; returns the new total. SegmentRoom too thin for a double
     between their ends are left out.
     """
     start = total

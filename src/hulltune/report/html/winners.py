@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.data.features import ranges
+from hulltune.data.features import offsets_of, ranges
+from hulltune.kernels.outputs.output import PackedDerivations
 from hulltune.lines.compute import envelopes
-from hulltune.lines.scoring import EdgeScorer
-from hulltune.search.outputs import in_order
+from hulltune.search.outputs import Sentences
 from hulltune.search.problem import Line, Problem
 from hulltune.surface import ErrorSurface
 
@@ -64,29 +64,25 @@ class Searched:
         every = np.arange(len(problem.corpus)) if sentences is None else np.asarray(sentences, dtype=np.int64)
         self._sentences = every[np.diff(problem.corpus.sentence_edges)[every] > 0]
         some = len(self._sentences) < len(problem.corpus)
-        self._corpus = problem.corpus.take(self._sentences) if some else problem.corpus
-        self._is_list = problem.outputs.is_list[self._sentences]
-        self._in_order = in_order(self._corpus)
-        self._scorer = EdgeScorer(self._corpus)
+        corpus = problem.corpus.take(self._sentences) if some else problem.corpus
+        self._searched = Sentences(corpus, problem.outputs, self._sentences)
 
     def along(self, origin: Floats, direction: Floats, interval: tuple[float, float] = WHOLE) -> Winners:
         """The winners along origin + η · direction, for η in the interval."""
-        found = envelopes(
-            self._corpus, origin, [direction], interval=interval, threads=self.threads, scorer=self._scorer
-        )
+        corpus, scorer = self._searched.corpus, self._searched.scorer
+        found = envelopes(corpus, origin, [direction], interval=interval, threads=self.threads, scorer=scorer)
         offsets, sizes = found.derivation_offsets, np.diff(found.offsets[0])
         owners = np.repeat(self._sentences, sizes)
         starts = self.problem.corpus.sentence_edges[owners]
         edges = (found.derivation_edges + np.repeat(starts, np.diff(offsets))).astype(np.int64)
         outputs = edges[offsets[:-1]].astype(np.int32)  # the outputs of lists have the numbers of their edges
-        of_forests = ~np.repeat(self._is_list, sizes)
+        of_forests = ~np.repeat(corpus.is_list, sizes)
         if of_forests.any():
             derivations, places = ranges(offsets[:-1][of_forests], np.diff(offsets)[of_forests])
-            outputs[of_forests] = self.problem.outputs.of_derivations(
-                self._corpus, self._in_order, 0, self._sentences,
-                np.concatenate([[0], np.cumsum(np.where(self._is_list, 0, sizes))]), derivations,
-                found.derivation_edges[places],
-            )  # fmt: skip
+            packed = PackedDerivations(
+                offsets_of(np.where(corpus.is_list, 0, sizes)), derivations, found.derivation_edges[places]
+            )
+            outputs[of_forests] = self.problem.outputs.of_derivations(self._searched.graphs, (0, len(corpus)), packed)
         return Winners(interval[0], owners, found.lefts, outputs, offsets, edges)
 
     def at(self, weights: Floats) -> Winners:
