@@ -17,7 +17,6 @@ from hulltune.kernels.forests.forest import Forests
 from hulltune.kernels.lists.features import EdgeFeatures, FeatureRows, used_features
 from hulltune.kernels.scores.magnitudes import magnitudes
 from hulltune.kernels.scores.scores import GridScores, score_edges, score_sparse_forests
-from hulltune.kernels.simd.simd import LANES
 from hulltune.threads import ALONE, Workers
 
 LARGEST_EXPONENT = 970  # a score has up to 52 bits above the grid's exponent, and 2^1023 is the largest double
@@ -67,23 +66,25 @@ class EdgeScorer:
         ``weights`` in the direction of that number, which are the other rows.
         """
         first, last = block
-        features = self.features._replace(used_offsets=self.features.used_offsets[first : last + 1])
-        lines = np.empty((len(hypotheses), 2))
-        for begin in range(0, len(weights) - 1, LANES - 1):  # with the origin so many fill all lanes
-            rows = np.concatenate([weights[:1], weights[begin + 1 : begin + LANES]])
-            some = np.flatnonzero((begin <= directions) & (directions < begin + LANES - 1))
-            some = some[np.argsort(hypotheses[some], kind="stable")]
-            offsets = np.searchsorted(hypotheses[some], self.corpus.sentence_edges[first : last + 1])
-            graph = Forests(np.arange(last - first + 1), offsets, NO_OFFSETS, NO_COLUMNS)
-            found = GridScores(np.empty((len(rows), len(some))), np.zeros((len(rows), last - first), dtype=np.int64))
-            winners = features._replace(rows=_rows_of(self._tidy.take(hypotheses[some])))
-            score_edges(graph, winners, 0, last - first, rows, found)
-            numbers, exponents = _checked(found)
-            sentences = np.repeat(np.arange(last - first), np.diff(offsets))
-            own = directions[some] - begin + 1
-            lines[some, 0] = np.ldexp(numbers[own, np.arange(len(some))], exponents[own, sentences])
-            lines[some, 1] = np.ldexp(numbers[0], exponents[0, sentences])
-        return lines
+        edges = self.corpus.sentence_edges[first : last + 1]
+        wins = np.zeros(
+            edges[-1] - edges[0], dtype=np.bool_
+        )  # each hypothesis is scored once, and sorting takes longer
+        wins[hypotheses - edges[0]] = True
+        places = (np.cumsum(wins) - 1)[hypotheses - edges[0]]
+        winners = np.flatnonzero(wins) + edges[0]
+        offsets = np.searchsorted(winners, edges)
+        sentences = np.repeat(np.arange(last - first), np.diff(offsets))
+        features = self.features._replace(
+            rows=_rows_of(self._tidy.take(winners)), used_offsets=self.features.used_offsets[first : last + 1]
+        )
+        found = GridScores(np.empty((len(weights), len(winners))), np.zeros((len(weights), last - first), np.int64))
+        graph = Forests(np.arange(last - first + 1), offsets, NO_OFFSETS, NO_COLUMNS)
+        score_edges(graph, features, 0, last - first, weights, found)
+        numbers, exponents = _checked(found)
+        rows = directions + 1
+        slopes = np.ldexp(numbers[rows, places], exponents[rows, sentences[places]])
+        return np.stack([slopes, np.ldexp(numbers[0], exponents[0, sentences])[places]], axis=1)
 
     @cached_property
     def forests(self) -> Forests:
