@@ -16,8 +16,9 @@ from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError, check_most
+from hulltune.kernels.lists.features import sums_of_ranges
 from hulltune.lines.compute import Block, Data, as_corpus, blocks_of
-from hulltune.lines.output import tokens_of
+from hulltune.lines.output import edge_outputs, tokens_of
 from hulltune.lines.scoring import EdgeScorer, forests_of
 from hulltune.names import MOST_BEST
 from hulltune.threads import Workers, check_threads
@@ -99,20 +100,14 @@ class DerivationLists:
 
         Sums are taken in preorder. O(edges of the derivations × features).
         """
-        from hulltune.kernels.forests import derivations
-
         starts = np.repeat(self.corpus.sentence_edges[self.sentences], np.diff(self.edge_offsets))
         rows = self.corpus.features.take(starts + self.edges)  # only the rows that are needed: the whole may be large
-        if isinstance(rows, DenseFeatures):
-            if len(self.edges) == len(self.scores):  # an edge each, as in lists: no sums
-                return DenseFeatures(rows.values.astype(np.float64, copy=False))
-            nothing, places = np.zeros(len(self.scores), dtype=np.int64), np.arange(len(self.edges), dtype=np.int32)
-            columns = np.ascontiguousarray(rows.values.T)
-            return DenseFeatures(derivations.sum_dense(nothing, self.edge_offsets, places, columns).T)
-        offsets, numbers, values = derivations.sum_sparse(
-            rows.offsets[self.edge_offsets], rows.columns, rows.values.astype(np.float64, copy=False)
-        )
-        return SparseFeatures(offsets, numbers, values, rows.width)
+        values = rows.values.astype(np.float64, copy=False)
+        if isinstance(rows, SparseFeatures):
+            return SparseFeatures(rows.offsets[self.edge_offsets], rows.columns, values, rows.width).tidy()
+        if len(self.edges) == len(self.scores):  # an edge each, as in lists: no sums
+            return DenseFeatures(values)
+        return DenseFeatures(sums_of_ranges(np.ascontiguousarray(values.T), self.edge_offsets).T)
 
     @cached_property
     def indices(self) -> Int64s:
@@ -177,12 +172,10 @@ def kbest(
     check_positive("patience", patience)
 
     def search(first: int, last: int, scores: Floats, exponents: Int64s) -> tuple[Any, ...]:
-        from hulltune.kernels.forests.forest import Labels
         from hulltune.kernels.forests.kbest import k_best
 
-        labels = Labels(corpus.label_offsets, corpus.labels)
         counts, grid_scores, starts, edges, complete = k_best(
-            forests_of(corpus), labels, first, last, scores, k, distinct, patience
+            forests_of(corpus), edge_outputs(corpus), first, last, scores, k, distinct, patience
         )
         return counts, np.ldexp(grid_scores, np.repeat(exponents, counts)), starts, edges, complete
 

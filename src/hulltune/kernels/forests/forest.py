@@ -22,15 +22,6 @@ class Forests(NamedTuple):
     tails: Int32s
 
 
-class Labels(NamedTuple):
-    """What the edges of a corpus put out: a token, or −1 − i for the output of tail i; those of an edge from its offset
-    on.
-    """
-
-    offsets: Int64s
-    labels: Int32s
-
-
 class ScoredForest(NamedTuple):
     """One sentence, the nodes ``first`` to ``last``, whose edges have the lines ``slopes`` and ``intercepts``, on the
     grid (scores.py).

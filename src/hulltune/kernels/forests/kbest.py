@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
-from hulltune.kernels.forests.forest import Forests, Labels
+from hulltune.kernels.forests.forest import Forests
 from hulltune.kernels.forests.kbest_pool import (
     CHILD,
     DERIVATIONS,
@@ -33,8 +33,10 @@ from hulltune.kernels.forests.kbest_pool import (
     hash_output,
     remember_output,
     with_room,
+    write_edges,
 )
 from hulltune.kernels.load.kernel import kernel, part
+from hulltune.kernels.outputs.output import EdgeOutputs
 
 
 @part
@@ -204,33 +206,10 @@ def _advance(
     return pool, True
 
 
-@part
-def _write_edges(graph: Graph, pool: Pool, derivation: int, edges: Int32s, count: int) -> tuple[Int32s, int]:
-    """Append the edges of a derivation in preorder, numbered within the sentence, to ``edges[:count]``."""
-    stack = np.empty(64, np.int64)
-    stack[0] = derivation
-    height = 1
-    while height:
-        height -= 1
-        current = stack[height]
-        edge = pool.fields[current, EDGE]
-        if count == edges.size:
-            edges = np.concatenate((edges, np.empty_like(edges)))
-        edges[count] = edge - graph.edge_offsets[graph.first_node]
-        count += 1
-        arity = graph.tail_offsets[edge + 1] - graph.tail_offsets[edge]
-        if height + arity > stack.size:
-            stack = np.concatenate((stack, np.empty(stack.size + arity, np.int64)))
-        for i in range(arity - 1, -1, -1):
-            stack[height] = pool.tails[pool.fields[current, TAILS] + i]
-            height += 1
-    return edges, count
-
-
 @kernel
 def k_best(
     forests: Forests,
-    labels: Labels,
+    outputs: EdgeOutputs,
     first: int,
     last: int,
     scores: Floats,
@@ -257,7 +236,7 @@ def k_best(
         if edge_offsets[node_offsets[s + 1]] == edge_offsets[node_offsets[s]]:
             continue
         graph = Graph(
-            node_offsets[s], edge_offsets, forests.tail_offsets, forests.tails, labels.offsets, labels.labels,
+            node_offsets[s], edge_offsets, forests.tail_offsets, forests.tails, outputs.label_offsets, outputs.labels,
             scores, base,
         )  # fmt: skip
         room = 2 * nodes + 64
@@ -274,7 +253,7 @@ def k_best(
                 found_scores = np.concatenate((found_scores, np.empty_like(found_scores)))
                 starts = np.concatenate((starts, np.empty_like(starts)))
             found_scores[found] = pool.scores[derivation]
-            edges, edge_count = _write_edges(graph, pool, derivation, edges, edge_count)
+            edges, edge_count = write_edges(graph, pool, derivation, edges, edge_count)
             found += 1
             starts[found] = edge_count
             counts[s - first] += 1

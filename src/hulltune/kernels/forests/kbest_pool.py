@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels.load.kernel import part
+from hulltune.kernels.outputs.output import EdgeOutputs, derivation_output
 
 EDGE, NODE, TAILS, MOVED, NEXT, CHILD, SIBLING = range(7)
 """Fields of a derivation: its edge; its node; the place of its tails' derivations; the last tail that was moved (only
@@ -85,34 +86,36 @@ def hash_output(graph: Graph, pool: Pool, derivation: int) -> None:
 
 
 @part
-def _tokens(graph: Graph, pool: Pool, derivation: int) -> Int32s:
-    """The output of a derivation, by an explicit stack."""
-    stack = np.empty((64, 2), np.int64)
-    tokens = np.empty(64, np.int32)
-    count = 0
-    stack[0, 0] = derivation
-    stack[0, 1] = graph.label_offsets[pool.fields[derivation, EDGE]]
+def write_edges(graph: Graph, pool: Pool, derivation: int, edges: Int32s, count: int) -> tuple[Int32s, int]:
+    """Append the edges of a derivation in preorder, numbered within the sentence, to ``edges[:count]``."""
+    stack = np.empty(64, np.int64)
+    stack[0] = derivation
     height = 1
     while height:
-        current, position = stack[height - 1, 0], stack[height - 1, 1]
-        if position == graph.label_offsets[pool.fields[current, EDGE] + 1]:
-            height -= 1
-            continue
-        stack[height - 1, 1] += 1
-        label = np.int64(graph.labels[position])
-        if label >= 0:
-            if count == tokens.size:
-                tokens = np.concatenate((tokens, np.empty_like(tokens)))
-            tokens[count] = label
-            count += 1
-        else:
-            if height == len(stack):
-                stack = np.concatenate((stack, np.empty_like(stack)))
-            tail = pool.tails[pool.fields[current, TAILS] - 1 - label]
-            stack[height, 0] = tail
-            stack[height, 1] = graph.label_offsets[pool.fields[tail, EDGE]]
+        height -= 1
+        current = stack[height]
+        edge = pool.fields[current, EDGE]
+        if count == edges.size:
+            edges = np.concatenate((edges, np.empty_like(edges)))
+        edges[count] = edge - graph.edge_offsets[graph.first_node]
+        count += 1
+        arity = graph.tail_offsets[edge + 1] - graph.tail_offsets[edge]
+        if height + arity > stack.size:
+            stack = np.concatenate((stack, np.empty(stack.size + arity, np.int64)))
+        for i in range(arity - 1, -1, -1):
+            stack[height] = pool.tails[pool.fields[current, TAILS] + i]
             height += 1
-    return tokens[:count]
+    return edges, count
+
+
+@part
+def _tokens(graph: Graph, pool: Pool, derivation: int) -> Int32s:
+    """The output of a derivation."""
+    edges, count = write_edges(graph, pool, derivation, np.empty(64, np.int32), 0)
+    outputs = EdgeOutputs(graph.tail_offsets, graph.label_offsets, graph.labels)
+    base = graph.edge_offsets[graph.first_node]
+    tokens, size = derivation_output(edges[:count], outputs, base, np.empty(64, np.int32), 0)
+    return tokens[:size]
 
 
 @part

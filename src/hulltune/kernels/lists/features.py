@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int32s, Int64s, Reals
+from hulltune.arrays import FloatRows, Floats, Int32s, Int64s, Reals
 from hulltune.kernels.load.kernel import kernel
 
 SHORT = 32  # up to this many values of a row, sorting by insertion is faster than a call
@@ -129,3 +129,14 @@ def tidy_rows(row_offsets: Int64s, columns: Int32s, values: Reals) -> tuple[bool
         offsets[row + 1] = at
         changed = changed or at != end
     return changed, offsets
+
+
+@kernel
+def sums_of_ranges(columns: FloatRows, offsets: Int64s) -> Floats:
+    """The sums of ranges of each row of a matrix, added up from left to right: range i is from ``offsets[i]`` on."""
+    sums = np.zeros((columns.shape[0], offsets.size - 1))
+    for k in range(columns.shape[0]):
+        for i in range(offsets.size - 1):
+            for place in range(offsets[i], offsets[i + 1]):
+                sums[k, i] += columns[k, place]
+    return sums

@@ -120,8 +120,10 @@ def score_edges(
                     for i in range(row_offsets[e], row_offsets[e + 1]):
                         total = multiply_add(load(lanes, row_columns[i]), splat(np.float64(values[i])), total)
                 else:
-                    for k in used:
-                        total = multiply_add(load(lanes, k), splat(np.float64(values[k * length + e])), total)
+                    for i in range(used.size):  # not "for k in used", which counts a reference for each edge
+                        # Unsigned places: of signed ones it would be asked whether they count from the end.
+                        place = np.uint64(used[i]) * np.uint64(length) + np.uint64(e)
+                        total = multiply_add(load(lanes, used[i]), splat(np.float64(values[place])), total)
                 total = subtract(add(multiply(total, factor), rounding), rounding)
                 scatter(flat, block * edges + e - base, edges, size, total)
 

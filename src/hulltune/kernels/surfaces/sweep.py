@@ -121,6 +121,41 @@ class Wanted(NamedTuple):
     """Whether an interval is kept only if no other one of its line is clearly better."""
 
 
+class Sums(NamedTuple):
+    """Sums of statistics, in whole cache lines: those on the present interval and on the one before it."""
+
+    now: Int32s
+    before: Int32s
+
+
+class Changes(NamedTuple):
+    """Room for the changes of statistics along one line."""
+
+    rows: Int64s
+    """The row of each segment."""
+    places: Floats
+    numbers: Int32s
+    """The place of each change, and the change, in whole cache lines."""
+    ordered: Floats
+    order: Int64s
+    """The places in order, and their numbers; see by_place."""
+    buckets: Int64s
+    of_place: Int32s
+
+
+class KeptIntervals(NamedTuple):
+    """Room for every interval, of which next to nothing is touched. Arrays that grow would cost more in the loop.
+
+    Rows of statistics are written LANES wide, each over the overhang of the one before it.
+    """
+
+    lefts: Floats
+    rights: Floats
+    numbers: Int64s
+    values: Floats
+    statistics: Int64s
+
+
 @inlined
 def _rough_bleu(total: Int32s, order: int, best: float) -> float:
     """BLEU as a share of 1, to the power of ``order``: no logarithm or root is taken. −∞ where it is clearly below
@@ -169,6 +204,89 @@ def _still_best(value: float, best: float) -> bool:
     return value == math.inf or value >= best - SLACK * (abs(best) + LEAST)
 
 
+@inlined
+def _add(sums: Int32s, table: Int32s, row: int, blocks: int) -> None:
+    """Add a row of a table to sums."""
+    for b in range(blocks):
+        store_counts(sums, b, add_counts(load_counts(sums, b), load_counts(table, row * blocks + b)))
+
+
+@inlined
+def _write_changes(
+    lefts: Floats, outputs: Int32s, low_end: float, row_of: Int64s, table: Int32s, blocks: int, total: Int32s,
+    changes: Changes,
+) -> int:  # fmt: skip
+    """Add the statistics at the lower end of a line to ``total``, and write its changes, in the order of the sentences:
+    every row is loaded only once. Returns the number of changes.
+    """
+    rows, places, numbers = changes.rows, changes.places, changes.numbers
+    for i in range(lefts.size):
+        rows[i] = row_of[outputs[i]]
+    n = 0
+    for i in range(lefts.size):
+        if i + AHEAD < lefts.size:
+            prefetch(table, rows[i + AHEAD] * blocks * LANES)
+        if lefts[i] == low_end:
+            _add(total, table, rows[i], blocks)
+        elif rows[i] != rows[i - 1]:
+            places[n] = lefts[i]
+            for b in range(blocks):
+                new, old = load_counts(table, rows[i] * blocks + b), load_counts(table, rows[i - 1] * blocks + b)
+                store_counts(numbers, n * blocks + b, subtract_counts(new, old))
+            n += 1
+    return n
+
+
+@inlined
+def _next_breakpoint(
+    changes: Changes, i: int, n: int, sums: Sums, blocks: int, points: Floats, sampled: Int64s, sample: int, width: int
+) -> tuple[int, int, bool]:
+    """Add up changes from number ``i`` on, in order, until the sums differ, and write the sums at the points on the
+    way; returns the number of the next change, that of the next point, and whether the sums differ.
+    """
+    order, ordered, numbers, (total, last) = changes.order, changes.ordered, changes.numbers, sums
+    for b in range(blocks):
+        store_counts(last, b, load_counts(total, b))
+    changed = False
+    while i < n and not changed:
+        place = ordered[i]
+        sample = _sample(points, place, total, sampled, sample, width)
+        if i + AHEAD < n:
+            prefetch(numbers, order[i + AHEAD] * blocks * LANES)
+        while i < n and ordered[i] == place:
+            _add(total, numbers, order[i], blocks)
+            i += 1
+        for b in range(blocks):
+            changed |= any_lane(counts_differ(load_counts(total, b), load_counts(last, b)))
+    return i, sample, changed
+
+
+@inlined
+def _sample(points: Floats, end: float, total: Int32s, sampled: Int64s, sample: int, width: int) -> int:
+    """Write the sums at the points before ``end`` (all, if it is NaN), from number ``sample`` on; returns the number of
+    the next one.
+    """
+    while sample < points.size and not points[sample] >= end:
+        for k in range(width):
+            sampled[sample * width + k] = total[k]
+        sample += 1
+    return sample
+
+
+@inlined
+def _without_worse(kept: KeptIntervals, first: int, size: int, best: float, width: int) -> int:
+    """Close the gaps that intervals from ``first`` on leave that are clearly worse than the best; returns the size."""
+    lefts, rights, numbers, values, statistics = kept
+    at = first
+    for c in range(first, size):
+        if _still_best(values[c], best):
+            lefts[at], rights[at], numbers[at] = lefts[c], rights[c], numbers[c]
+            for k in range(width):
+                statistics[at * width + k] = statistics[c * width + k]
+            at += 1
+    return at
+
+
 @kernel
 def sweep(
     segments: Segments, rows: OutputRows, bounds: FloatRows, scales: Floats, wanted: Wanted, points: FloatRows
@@ -186,82 +304,37 @@ def sweep(
     row_of, other_rows, table, width = rows
     kind, coefficients, least, only_best = wanted
     blocks = (width + LANES - 1) // LANES
-    most, room = 0, lines
-    for d in range(lines):
-        most = max(most, ends[d] - begins[d])
-        room += ends[d] - begins[d]
-    row_of_segment, changes = np.empty(most, np.int64), np.empty(most * blocks * LANES, np.int32)
-    places, ordered = np.empty(most), np.empty(most)
-    order, buckets, of_place = np.empty(most, np.int64), np.empty(most + 2, np.int64), np.empty(most, np.int32)
-    others, total, last = (
-        np.zeros(blocks * LANES, np.int32), np.zeros(blocks * LANES, np.int32), np.zeros(blocks * LANES, np.int32),
+    sizes = ends - begins
+    most, room = max(0, sizes.max()) if lines else 0, lines + sizes.sum()
+    changes = Changes(
+        np.empty(most, np.int64), np.empty(most), np.empty(most * blocks * LANES, np.int32), np.empty(most),
+        np.empty(most, np.int64), np.empty(most + 2, np.int64), np.empty(most, np.int32),
     )  # fmt: skip
+    others, total = np.zeros(blocks * LANES, np.int32), np.zeros(blocks * LANES, np.int32)
+    sums = Sums(total, np.zeros(blocks * LANES, np.int32))
     for row in other_rows:
-        for b in range(blocks):
-            store_counts(others, b, add_counts(load_counts(others, b), load_counts(table, row * blocks + b)))
-
-    offsets, steps, sampled = (
-        np.zeros(lines + 1, np.int64),
-        np.empty(lines),
-        np.empty(lines * samples * width, np.int64),
-    )
-    # Room for every interval, of which next to nothing is touched. Arrays that grow would cost more in the loop.
+        _add(others, table, row, blocks)
+    offsets, steps = np.zeros(lines + 1, np.int64), np.empty(lines)
+    sampled = np.empty(lines * samples * width, np.int64)
     lefts, rights, numbers, values = np.empty(room), np.empty(room), np.empty(room, np.int64), np.empty(room)
-    # Rows are written LANES wide, each over the overhang of the one before it.
     statistics = np.empty(room * width + blocks * LANES, np.int64)
+    kept = KeptIntervals(lefts, rights, numbers, values, statistics)
     size = 0
     for d in range(lines):
-        begin, count = begins[d], ends[d] - begins[d]
-        low_end, high_end, scale = bounds[d, 0], bounds[d, 1], scales[d]
-        for i in range(count):
-            row_of_segment[i] = row_of[outputs[begin + i]]
-        for b in range(blocks):
-            store_counts(total, b, load_counts(others, b))
-        # The change at each place, in the order of the sentences: every row is loaded only once.
-        n = 0
-        for i in range(count):
-            if i + AHEAD < count:
-                prefetch(table, row_of_segment[i + AHEAD] * blocks * LANES)
-            if segment_lefts[begin + i] == low_end:
-                for b in range(blocks):
-                    row = load_counts(table, row_of_segment[i] * blocks + b)
-                    store_counts(total, b, add_counts(load_counts(total, b), row))
-            elif row_of_segment[i] != row_of_segment[i - 1]:
-                places[n] = segment_lefts[begin + i]
-                for b in range(blocks):
-                    new = load_counts(table, row_of_segment[i] * blocks + b)
-                    old = load_counts(table, row_of_segment[i - 1] * blocks + b)
-                    store_counts(changes, n * blocks + b, subtract_counts(new, old))
-                n += 1
-        by_place(places[:n], ordered, order, buckets[: n + 2], of_place)
-
-        first, best = size, least[d]
-        left, first_place, breakpoints, number, point, i = low_end, low_end, 0, 0, 0, 0
+        low_end, high_end, scale, own = bounds[d, 0], bounds[d, 1], scales[d], slice(begins[d], ends[d])
+        total[:] = others
+        n = _write_changes(segment_lefts[own], outputs[own], low_end, row_of, table, blocks, total, changes)
+        by_place(changes.places[:n], changes.ordered, changes.order, changes.buckets[: n + 2], changes.of_place)
+        first, best, own_samples = size, least[d], sampled[d * samples * width : (d + 1) * samples * width]
+        left, first_place, breakpoints, number, sample, i = low_end, low_end, 0, 0, 0, 0
         changed = True
         while changed:
             value = _rough(kind, coefficients, total, width, best)
             is_wanted = _still_best(value, best)
             for b in range(blocks if is_wanted else 0):
                 store_wide(statistics, size * width + b * LANES, load_counts(total, b))
-            for b in range(blocks):
-                store_counts(last, b, load_counts(total, b))
-            changed, right = False, high_end
-            while i < n and not changed:
-                place = ordered[i]
-                while point < samples and points[d, point] < place:
-                    for k in range(width):
-                        sampled[(d * samples + point) * width + k] = total[k]
-                    point += 1
-                if i + AHEAD < n:
-                    prefetch(changes, order[i + AHEAD] * blocks * LANES)
-                while i < n and ordered[i] == place:
-                    for b in range(blocks):
-                        change = load_counts(changes, order[i] * blocks + b)
-                        store_counts(total, b, add_counts(load_counts(total, b), change))
-                    i += 1
-                for b in range(blocks):
-                    changed |= any_lane(counts_differ(load_counts(total, b), load_counts(last, b)))
-                right = place if changed else high_end
+            i, sample, changed = _next_breakpoint(changes, i, n, sums, blocks, points[d], own_samples, sample, width)
+            right = changes.ordered[i - 1] if changed else high_end
             is_unbounded = left == -math.inf or right == math.inf
             is_wide = is_unbounded or can_be_entered(left, right, left, right, scale)
             if is_wanted and (is_wide or kind == UNKNOWN):
@@ -275,18 +348,8 @@ def sweep(
                 breakpoints += 1
                 left = right
         steps[d] = end_step(breakpoints, first_place, left, scale)
-        while point < samples:
-            for k in range(width):
-                sampled[(d * samples + point) * width + k] = total[k]
-            point += 1
-        kept = first
-        for c in range(first, size):
-            if _still_best(values[c], best):
-                lefts[kept], rights[kept], numbers[kept] = lefts[c], rights[c], numbers[c]
-                for k in range(width):
-                    statistics[kept * width + k] = statistics[c * width + k]
-                kept += 1
-        size = kept
+        _sample(points[d], math.nan, total, own_samples, sample, width)
+        size = _without_worse(kept, first, size, best, width)
         offsets[d + 1] = size
     # Copies: the room is given back by this thread.
     return (
