@@ -189,6 +189,14 @@ def test_the_lists_of_several_iterations_are_those_of_all_files_read_at_once(tmp
         assert np.array_equal(found.corpus.features.toarray(), expected.corpus.features.toarray())
 
 
+def test_features_that_reading_computes_stay_in_all_iterations(tmp_path: Path) -> None:
+    result = loop(decoder(tmp_path), tmp_path / "run", reading=Reading(features=["chars"]), iterations=2)
+    assert len(result.iterations) == 3
+    tuned = [record.tuned or {} for record in result.iterations[:2]]
+    assert all(weights["chars"] != 0.0 for weights in tuned)
+    assert tuned[0]["chars"] != tuned[1]["chars"]
+
+
 KINDS = {
     "lists": """
         import re

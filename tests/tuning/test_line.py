@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune import Corpus, Forest, InputError, Policy, line_search
+from hulltune import Corpus, Forest, InputError, Policy, Problem, line_search
 from hulltune.lines.compute import decode
+from hulltune.names import POLICIES, SMOOTHINGS
 from hulltune.search.steps import smooth
 from tests.search.function_metric import FunctionMetric, hits, problem_of, right
 from tests.search.readable_steps import choose
 from tests.strategies import counts, forests, lists, reals, vectors
+from tests.tuning.corpora import random_lists
 
 Floats = NDArray[np.float64]
 
@@ -126,6 +128,19 @@ def test_the_interval_is_respected(
     assert interval[0] <= found.eta <= interval[1]
     whole = line_search(problem_of(corpus), origin, direction, policy=policy)
     assert whole.loss <= found.loss
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_step_is_that_of_the_readable_rule(name: str, smoothing: str, seed: int) -> None:
+    problem = Problem.of(random_lists(seed), "wer")
+    origin, direction = np.random.default_rng(seed).normal(size=(2, 3))
+    policy, scale = Policy(name, smoothing=smoothing), float(np.linalg.norm(origin) / np.linalg.norm(direction))
+    found = line_search(problem, origin, direction, policy=policy)
+    losses = found.surface.losses(problem.metric.loss)
+    step = choose(found.surface.breakpoints, losses, policy=policy, current_loss=found.current_loss, scale=scale)
+    assert (found.eta, found.loss, found.left, found.right) == (step.eta, step.loss, step.left, step.right)
 
 
 class TestPolicies:
