@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune.errors import InputError
 from hulltune.metrics.accuracy import Accuracy
 
 
@@ -86,8 +85,3 @@ def test_options() -> None:
     assert Accuracy(normalize="qa") == Accuracy(normalize=("lower", "punctuation", "articles", "whitespace"))
     assert Accuracy(normalize="lower+numeric").signature.startswith("accuracy|normalize:lower+numeric|version:")
     assert "normalize:none" in Accuracy().signature
-
-
-def test_one_source_for_each_sentence() -> None:
-    with pytest.raises(InputError, match="1 source for 2 sentences"):
-        Accuracy().prepare([["a"], ["b"]], ["x"])

@@ -63,6 +63,9 @@ def test_bad_references(name: str) -> None:
     for references, message in bad:
         with pytest.raises(InputError, match=message):
             get_metric(name).prepare(references)
+    if name in ("accuracy", "aer", "fmeasure"):
+        with pytest.raises(InputError, match="1 source for 2 sentences"):
+            get_metric(name).prepare([["0-0"], ["1-1"]], ["x"])
 
 
 @pytest.mark.parametrize(

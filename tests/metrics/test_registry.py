@@ -234,12 +234,6 @@ def test_names_are_taken_once() -> None:
     assert isinstance(get_metric("length_too"), Options)
 
 
-def test_your_own_metric_by_path() -> None:
-    metric = get_metric("tests.metrics.fake_metrics:Length:scale=2")
-    assert isinstance(metric, Length)
-    assert metric.scale == 2
-
-
 def test_your_own_metric_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     point = importlib.metadata.EntryPoint("theirs", "tests.metrics.fake_metrics:Length", "hulltune.metrics")
     wrong = importlib.metadata.EntryPoint("wrong", "pathlib:Path", "hulltune.metrics")

@@ -107,14 +107,6 @@ def test_a_store_keeps_nothing_of_a_metric_without_a_version(tmp_path: Path) -> 
     assert (items.stored_as, FMeasure().stored_as) == (None, FMeasure().signature)
 
 
-def test_integers_stay_integers_across_runs(tmp_path: Path) -> None:
-    for _ in range(2):
-        with Store(tmp_path / "store.sqlite") as store:
-            memory = TextMemory(Length(), [["r"]], store=store)
-            assert memory.statistics(np.array([0]), ["abc"]).tolist() == [[3, 1]]
-            assert memory.table.dtype == np.int64
-
-
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("not a database, but long enough to look at: " * 100)
