@@ -38,14 +38,6 @@ def assert_no_point_is_better(problem: Problem, found: Found, free: list[str], s
             assert losses.min() >= found.loss - proof_of(found).gap
 
 
-def test_speech_two_weights_to_the_last_error() -> None:
-    problem = Problem.of(as_dataset(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt"), "wer")
-    found = certified(problem, fix={"am": 1.0, "lm1": 0.0, "fillers": 0.0})
-    assert proof_of(found).gap == 0.0
-    assert proof_of(found).boxes < 1000
-    assert_no_point_is_better(problem, found, ["lm3", "words"], np.array([8.0, 10.0]))
-
-
 def test_speech_four_weights_to_the_last_error() -> None:
     problem = Problem.of(as_dataset(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt"), "wer")
     found = certified(problem, fix={"am": 1.0})

@@ -41,8 +41,9 @@ def two_sentences(size: float) -> list[list[dict[str, Any]]]:
     ]
 
 
-@pytest.mark.parametrize("size", [1e-9, 1e-12, 1e-15, 1e-30, 1e30])
+@pytest.mark.parametrize("size", [1e-9, 1e-15, 1e-150, 1e30, 1e150])
 def test_the_middle_of_a_cell_is_found_whatever_the_units(size: float) -> None:
+    """Even where the squares of features overflow."""
     found = certified(problem_of(*two_sentences(size)))
     assert (found.loss, proof_of(found).bound) == (0.0, 0.0)
     assert proof_of(found).stopped == "gap"
@@ -221,29 +222,6 @@ def test_the_bound_of_meteor_holds_for_texts_of_no_words(alpha: float, seed: int
     proven = float(bound.proven(low)[0])
     for choice in rng.integers(0, 4, (100, 3)):
         assert float(metric.loss(rows[np.arange(3), choice].sum(axis=0))) >= proven
-
-
-@pytest.mark.parametrize("alpha", [0.0, 1.0])
-@pytest.mark.parametrize("seed", range(6))
-def test_meteor_over_empty_outputs(alpha: float, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    lists = [
-        [
-            candidate(text, x=rng.normal(), y=rng.normal(), z=rng.normal())
-            for text in rng.permutation(["", "a b", "a c", "b a"]).tolist()
-        ]
-        for _ in range(3)
-    ]
-    problem = problem_of(*lists, metric=Meteor(alpha=alpha))
-    found = certified(problem)
-    points = rng.standard_normal((2000, 3))
-    assert min(float(problem.metric.loss(problem.picks(point).total)) for point in points) >= bound_of(problem, found)
-
-
-@pytest.mark.parametrize("size", [1e-150, 1e150])
-def test_features_whose_squares_overflow(size: float) -> None:
-    found = certified(problem_of(*two_sentences(size)))
-    assert (found.loss, proof_of(found).bound) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("metric", ["wer", "bleu", "ter"])

@@ -124,20 +124,6 @@ def test_units_are_ranges_over_derivations(given: list[Forest]) -> None:
     assert found == pytest.approx(expected, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
-@given(corpora, st.data())
-def test_a_subset_is_the_problem_of_its_sentences(given: list[Forest], data: st.DataObject) -> None:
-    problem = problem_of(given)
-    chosen = np.array(data.draw(st.permutations(range(len(given)))))[: max(1, len(given) - 1)]
-    weights = np.array(data.draw(st.lists(tame, min_size=3, max_size=3)))
-    assert problem.subset(chosen).picks(weights).statistics.tolist() == (
-        problem.picks(weights).statistics[chosen].tolist()
-    )
-    assert problem.subset(chosen).subset(np.array([0])).picks(weights).statistics.tolist() == (
-        problem.picks(weights).statistics[chosen[:1]].tolist()
-    )
-
-
 def many_outputs(size: int) -> Forest:
     """A lattice with 4 ** size outputs, all of them different."""
     builder = ForestBuilder(feature_names=["x", "y", "z"])
@@ -264,21 +250,6 @@ def test_lists_keep_their_own_first_choice() -> None:
 
 
 @settings(deadline=None, max_examples=40)
-@given(corpora, st.lists(st.lists(tame, min_size=3, max_size=3), min_size=1, max_size=3), st.integers(1, 5))
-def test_the_cut_into_shards_changes_nothing(given: list[Forest], directions: list[list[float]], threads: int) -> None:
-    lines, ends = np.array(directions), np.tile(WHOLE, (len(directions), 1))
-    one, many = problem_of(given), problem_of(given)
-    workers = Workers(threads)
-    for here, there in zip(
-        one.surfaces(np.ones(3), lines, ends), many.surfaces(np.ones(3), lines, ends, workers=workers), strict=True
-    ):
-        assert here.breakpoints.tolist() == there.breakpoints.tolist()
-        assert here.statistics.tolist() == there.statistics.tolist()
-    weights = lines[0]
-    assert one.picks(weights).statistics.tolist() == many.picks(weights, workers=workers).statistics.tolist()
-
-
-@settings(deadline=None, max_examples=40)
 @given(corpora, st.data())
 def test_the_surfaces_of_a_subset_are_those_of_its_own_problem(given: list[Forest], data: st.DataObject) -> None:
     chosen = np.array(data.draw(st.permutations(range(len(given)))))[: max(1, len(given) - 1)]
@@ -292,6 +263,10 @@ def test_the_surfaces_of_a_subset_are_those_of_its_own_problem(given: list[Fores
     (mine,), (own,) = part.surfaces(np.ones(3), direction, WHOLE), alone.surfaces(np.ones(3), direction, WHOLE)
     assert mine.breakpoints.tolist() == own.breakpoints.tolist()
     assert mine.statistics.tolist() == own.statistics.tolist()
+    weights = direction[0]
+    assert part.picks(weights).statistics.tolist() == problem.picks(weights).statistics[chosen].tolist()
+    first = part.subset(np.array([0])).picks(weights).statistics
+    assert first.tolist() == problem.picks(weights).statistics[chosen[:1]].tolist()
 
 
 def test_weights_of_a_problem_may_be_given_in_any_way() -> None:

@@ -64,6 +64,7 @@ class Candidates:
 
 def candidates_of(problem: Problem, pool: Pool, space: Space, clock: Clock, workers: Workers = ALONE) -> Candidates:
     """The candidates of a pool; asks the metric for the statistics of those that may win. Threads share sentences."""
+    from hulltune.kernels.certify import choices
     from hulltune.kernels.certify.winners import Contestants
 
     filled = np.diff(pool.offsets) > 0
@@ -86,22 +87,30 @@ def candidates_of(problem: Problem, pool: Pool, space: Space, clock: Clock, work
     rows = _rows(problem, pool.numbers[listed], clock, workers)
     clock.look()
     offsets = np.searchsorted(listed, starts).astype(np.int64)
-    values = _Values.of(problem.table, rows, offsets, parts, workers)
-    statistics, classes = np.zeros((len(pool.numbers), len(values.grids))), np.zeros(len(pool.numbers), dtype=np.int32)
-    statistics[listed], classes[listed] = values.multiples, values.firsts
-    base = np.zeros(len(values.grids))
+    values = np.asarray(problem.table[rows], dtype=np.float64)
+    multiples, grids, largest = _on_grids(values, offsets)
+
+    def first_of_equals(part: slice) -> Int64s:
+        begin, end = offsets[part.start], offsets[part.stop]
+        own = np.ascontiguousarray(multiples[begin:end].T)
+        found: Int64s = choices.first_of_equals(own, offsets[part.start : part.stop + 1] - begin) + begin
+        return found
+
+    statistics, classes = np.zeros((len(pool.numbers), len(grids))), np.zeros(len(pool.numbers), dtype=np.int32)
+    statistics[listed], classes[listed] = multiples, np.concatenate(workers.map(first_of_equals, parts))
+    base = np.zeros(len(grids))
     if not filled.all():
         outputs = np.where(filled, pool.numbers[np.minimum(pool.offsets[:-1], len(pool.numbers) - 1)], -1)
         empty = problem.picked(outputs).statistics[~filled]
-        base = np.rint(np.asarray(empty, dtype=np.float64).sum(axis=0) / values.grids)
+        base = np.rint(np.asarray(empty, dtype=np.float64).sum(axis=0) / grids)
     return Candidates(
         known=Contestants(features, magnitudes, certain, statistics, classes),
         offsets=offsets,
         listed=listed.astype(np.int32),
-        grids=values.grids,
-        exact=values.exact,
-        whole=bool(np.all(values.grids == 1.0)),
-        sizes=(values.largest + np.abs(base)) * values.grids,
+        grids=grids,
+        exact=bool(np.all(multiples * grids == values)),
+        whole=bool(np.all(grids == 1.0)),
+        sizes=(largest + np.abs(base)) * grids,
         base=base,
     )
 
@@ -140,7 +149,7 @@ def _rows(problem: Problem, outputs: Int64s, clock: Clock, workers: Workers) -> 
     for first in range(0, len(outputs), at_once):
         clock.look()
         parts.append(problem.rows(outputs[first : first + at_once], workers=workers))
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+    return np.concatenate(parts)
 
 
 def _over_coordinates(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, Floats, Bools]:
@@ -204,39 +213,16 @@ def _first_of_ties(columns: Floats, features: Floats, magnitudes: Floats, axes: 
     return firsts
 
 
-@dataclass(frozen=True, eq=False)
-class _Values:
-    """The statistics of the listed candidates, as multiples of grids so coarse that all their sums are exact."""
+def _on_grids(values: Floats, offsets: Int64s) -> tuple[Floats, Floats, Floats]:
+    """Statistics as multiples of grids so coarse that all their sums are exact; the grids, a power of two for each
+    statistic; and the sum over sentences of its largest absolute value, in multiples of the grid.
 
-    multiples: Floats
-    firsts: Int64s
-    """For each listed candidate, the place of the first one of its sentence with equal statistics."""
-    grids: Floats
-    """A power of two for each statistic."""
-    largest: Floats
-    """For each statistic, the sum over sentences of its largest absolute value, in multiples of the grid."""
-    exact: bool
-
-    @staticmethod
-    def of(table: Floats, rows: Int64s, offsets: Int64s, parts: list[slice], workers: Workers) -> _Values:
-        """The statistics in these rows of a table; those of sentence s from ``offsets[s]`` on."""
-        from hulltune.kernels.certify import choices
-
-        values = np.asarray(table[rows], dtype=np.float64)
-        if not np.all(np.isfinite(values)):
-            raise InputError("statistics: expected finite numbers")
-        largest = np.maximum.reduceat(np.abs(values), offsets[:-1], axis=0) if len(values) else values
-        totals = largest.sum(axis=0)
-        whole = np.all(values == np.rint(values), axis=0) & (totals < 2.0**51)
-        grids = np.where(whole, 1.0, np.ldexp(1.0, np.maximum(np.frexp(totals)[1] - 51, -1074)))
-        multiples = np.rint(values / grids)
-
-        def first_of_equals(part: slice) -> Int64s:
-            begin, end = offsets[part.start], offsets[part.stop]
-            starts = offsets[part.start : part.stop + 1] - begin
-            found: Int64s = choices.first_of_equals(np.ascontiguousarray(multiples[begin:end].T), starts) + begin
-            return found
-
-        firsts = np.concatenate([np.empty(0, dtype=np.int64), *workers.map(first_of_equals, parts)])
-        exact = bool(np.all(multiples * grids == values))
-        return _Values(multiples, firsts, grids, np.rint(largest / grids).sum(axis=0), exact)
+    The values of sentence s are rows from ``offsets[s]`` on.
+    """
+    if not np.all(np.isfinite(values)):
+        raise InputError("statistics: expected finite numbers")
+    largest = np.maximum.reduceat(np.abs(values), offsets[:-1], axis=0)
+    totals = largest.sum(axis=0)
+    whole = np.all(values == np.rint(values), axis=0) & (totals < 2.0**51)
+    grids = np.where(whole, 1.0, np.ldexp(1.0, np.maximum(np.frexp(totals)[1] - 51, -1074)))
+    return np.rint(values / grids), grids, np.rint(largest / grids).sum(axis=0)
