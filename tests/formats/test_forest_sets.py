@@ -276,7 +276,7 @@ def test_names_with_blanks(tmp_path: Path) -> None:
     assert found.ids == (0, 1, 3)
     assert [outputs(found, i) for i in range(3)] == [["1"], ["2"], ["3"]]
     (tmp_path / "names").write_text("spk 1\nspk 1\nspk 3\n")
-    with pytest.raises(InputError, match="names:2: 'spk' again, after line 1"):
+    with pytest.raises(InputError, match="names:2: 'spk 1' again, after line 1"):
         read(tmp_path / "lat", ids=tmp_path / "names")
 
 
@@ -284,8 +284,8 @@ def test_names_with_blanks(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("10\n2\n", r"1\.hg: .*names has no line for '1'"),
-        ("10\n2\n10\n", r"names:3: '10' again, after line 1"),
-        ("10 a\n2\n10 b\n", r"names:3: '10' again, after line 1"),
+        ("1\n10\n2\n10\n", r"names:4: '10' again, after line 2"),
+        ("10 a\n2\n1\n10 b\n", r"names:4: '10' again, after line 1"),
         ("10\n\n2\n", r"names:2: an empty line"),
     ],
 )

@@ -450,7 +450,12 @@ def number_in_name(file: str) -> int | None:
     for suffixes in (_COMPRESSED, None):
         base, suffix = os.path.splitext(stem)
         stem = base if suffixes is None or suffix in suffixes else stem
-    numbers = re.findall(r"[0-9]+", stem)
+    return last_number(stem)
+
+
+def last_number(name: str) -> int | None:
+    """The last number in a name."""
+    numbers = re.findall(r"[0-9]+", name)
     return int(numbers[-1]) if numbers else None
 
 

@@ -263,11 +263,6 @@ class Deduction:
         self.refused: set[Item] = set()
         """The items that ``admit`` turned away."""
 
-    @property
-    def examined(self) -> int:
-        """The number of chart items that joins have looked at: the work done."""
-        return self._chart.examined
-
     def run(self) -> None:
         """Prove everything that can be proved. Once run, running again changes nothing."""
         for axiom in self._axioms:
@@ -446,7 +441,6 @@ class _Chart:
 
     def __init__(self) -> None:
         self._indexes: defaultdict[int, dict[tuple[int, ...], dict[Item, list[Item]]]] = defaultdict(dict)
-        self.examined = 0
 
     def prepare(self, plan: _Plan) -> None:
         for stage in plan.stages:
@@ -459,9 +453,7 @@ class _Chart:
 
     def lookup(self, lookup: _Lookup, bindings: Bindings) -> Sequence[Item]:
         key = instantiate(tuple([lookup.pattern[position] for position in lookup.bound]), bindings)
-        found = self._indexes[len(lookup.pattern)][lookup.bound].get(key, ())
-        self.examined += len(found)
-        return found
+        return self._indexes[len(lookup.pattern)][lookup.bound].get(key, ())
 
 
 def _bound_positions(pattern: Pattern, bound: set[str]) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.errors import InputError
 
 DENSE_WIDTH = 64
@@ -310,6 +310,14 @@ def as_sparse(features: Features) -> SparseFeatures:
     counts = np.bincount(rows, minlength=features.shape[0])
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return SparseFeatures(offsets, columns.astype(np.int32), features.values[rows, columns], features.shape[1])
+
+
+def rows_with_values(features: Features) -> Bools:
+    """For each row, whether it has a value other than 0."""
+    if isinstance(features, SparseFeatures):
+        return np.diff(features.tidy().offsets) > 0
+    filled: Bools = np.any(features.values != 0, axis=1)
+    return filled
 
 
 def over_names(features: Features, old: Sequence[str], new: Sequence[str], *, stay_dense: bool = False) -> Features:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Int32s, Int64s
 from hulltune.data.builder import CycleError, Edges, UnpackedForest, pack
-from hulltune.data.features import DenseFeatures, Features, SparseFeatures, stays_dense
+from hulltune.data.features import DenseFeatures, Features, SparseFeatures, rows_with_values, stays_dense
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
@@ -171,7 +171,7 @@ def lattice_forest(
     of the features.
     """
     count = len(arcs.sources)
-    ends_at_state = len(arcs.finals) == 1 and not _row_counts(arcs.features, count + 1)
+    ends_at_state = len(arcs.finals) == 1 and not rows_with_values(arcs.features.rows(count + 1, count + 2))[0]
     finals = arcs.finals[:0] if ends_at_state else arcs.finals
     root = int(arcs.finals[0]) if ends_at_state else arcs.states
     edges = 1 + count + len(finals)
@@ -212,13 +212,6 @@ def _row_of_features(arcs: Arcs, where: str, row: int) -> str:
     if row > count:
         return f"{where}: final state {arcs.finals[row - count - 1]}"
     return f"{where}: arc {row - 1}, from state {arcs.sources[row - 1]} to {arcs.targets[row - 1]}"
-
-
-def _row_counts(features: Features, row: int) -> bool:
-    """Whether a row of the features has a value other than 0."""
-    if isinstance(features, SparseFeatures):
-        return bool(np.any(features.values[features.offsets[row] : features.offsets[row + 1]] != 0))
-    return bool(np.any(features.values[row] != 0))
 
 
 def _labels(words: Int32s) -> tuple[Int64s, Int32s]:

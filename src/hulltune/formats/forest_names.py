@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path as FilePath
 
-from hulltune.data.dataset import Member, number_in_name
+from hulltune.data.dataset import Member, last_number, number_in_name
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import NamedForest, Path
 from hulltune.formats.found_files import FoundFile
@@ -37,7 +36,7 @@ class SentenceNames:
 
     def _number(self, name: str, forest: NamedForest, count: int) -> int:
         """The sentence by the number in the name of a file or, if that has several forests, of a forest."""
-        own = _last_number(forest.name or "")
+        own = last_number(forest.name or "")
         of_file = number_in_name(name)
         number = own if count > 1 or of_file is None else of_file
         if number is None:
@@ -70,40 +69,26 @@ class ListedNames:
     def __init__(self, path: Path) -> None:
         self._file = os.fspath(path)
         with open_bytes(path) as stream:
-            self._lines = [line.strip() for line in stream.read().decode("utf-8", errors="replace").splitlines()]
-        if "" in self._lines:
-            number = self._lines.index("") + 1
-            raise InputError(f"{self._file}:{number}: an empty line; expected the name of a forest")
-        self._whole: dict[str, int] = {}
-        self._words: dict[str, int] = {}
-        self._fault: InputError | None = None
-        """The first word that two lines begin with: a fault unless names have blanks, and are whole lines."""
-        for number, line in enumerate(self._lines):
-            word = line.split()[0]
-            first = self._words.setdefault(word, number)
-            if first != number:
-                again = InputError(f"{self._file}:{number + 1}: {word!r} again, after line {first + 1}")
-                if line in self._whole:
-                    raise again
-                self._fault = self._fault or again
-            self._whole[line] = number
+            lines = [line.strip() for line in stream.read().decode("utf-8", errors="replace").splitlines()]
+        self._count = len(lines)
+        self._places: dict[str, list[int]] = {}
+        for number, line in enumerate(lines):
+            if not line:
+                raise InputError(f"{self._file}:{number + 1}: an empty line; expected the name of a forest")
+            for name in {line, line.split()[0]}:
+                self._places.setdefault(name, []).append(number)
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return self._count
 
     def place(self, names: Sequence[str | None]) -> int | None:
-        """The line, from 0, of the first of these names that there is, or None."""
-        for name in names:
-            if name is not None and name in self._whole and " " in name:
-                return self._whole[name]
-        if self._fault is not None:
-            raise self._fault
-        return next((self._words[name] for name in names if name in self._words), None)
-
-
-def _last_number(name: str) -> int | None:
-    numbers = re.findall(r"[0-9]+", name)
-    return int(numbers[-1]) if numbers else None
+        """The line, from 0, of the first of these names that there is, or None. Names on several lines tell nothing."""
+        found = [(name, self._places[name]) for name in names if name is not None and name in self._places]
+        place = next((places[0] for _, places in found if len(places) == 1), None)
+        if place is None and found:
+            name, (first, second, *_) = found[0]
+            raise InputError(f"{self._file}:{second + 1}: {name!r} again, after line {first + 1}")
+        return place
 
 
 def member_of(file: FoundFile, name: str | None) -> Member:

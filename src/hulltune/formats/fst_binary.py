@@ -247,15 +247,12 @@ def _checked_features(
     if not 0 <= header.start < states:
         got = "no start state" if header.start == -1 else f"start state {header.start}"
         raise InputError(f"{where}: {got}, of {states} states; expected a start state")
-    wrong = np.flatnonzero((parts.targets < 0) | (parts.targets >= states))
+    wrong = np.flatnonzero((parts.targets < 0) | (parts.targets >= states) | (parts.labels < 0))
     if len(wrong):
-        arc = int(wrong[0])
-        got = f"an arc from state {parts.sources[arc]} to {parts.targets[arc]}"
-        raise InputError(f"{where}: {got}, but the states are 0 to {states - 1}")
-    if len(parts.labels) and parts.labels.min() < 0:
-        arc = int(parts.labels.argmin())
+        source, target, label = (int(column[wrong[0]]) for column in (parts.sources, parts.targets, parts.labels))
         raise InputError(
-            f"{where}: label {parts.labels[arc]} on an arc of state {parts.sources[arc]}; expected 0 or more"
+            f"{where}: an arc from state {source} to {target} with label {label}; expected states from 0 to "
+            f"{states - 1}, and labels from 0"
         )
     finals = np.flatnonzero(~np.any(np.isposinf(parts.final_weights), axis=1))
     if not len(finals):

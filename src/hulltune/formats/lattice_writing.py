@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hulltune.data.features import SparseFeatures
+from hulltune.data.features import rows_with_values
 from hulltune.data.forest import Forest
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import NamedForest
@@ -52,7 +52,7 @@ def plain_lattice(forest: Forest, *, final_weights: bool) -> PlainLattice:
     tails = np.full(forest.edges, -1, dtype=np.int64)
     tails[has_tail] = forest.tails
     words = [_words(forest, edge, bool(has_tail[edge])) for edge in range(forest.edges)]
-    weighted = _weighted_edges(forest)
+    weighted = rows_with_values(forest.features).tolist()
     starts = np.flatnonzero(~has_tail)
     states, start = forest.nodes, forest.nodes
     left_out: set[int] = set()
@@ -96,17 +96,6 @@ def _words(forest: Forest, edge: int, has_tail: bool) -> tuple[str, ...]:
     if any(label < 0 for label in labels):
         raise InputError(f"edge {edge} repeats the output of its tail; expected a lattice")
     return forest.vocabulary.words(labels)
-
-
-def _weighted_edges(forest: Forest) -> list[bool]:
-    """For each edge, whether it has a feature other than 0."""
-    rows = forest.features
-    if isinstance(rows, SparseFeatures):
-        filled: list[bool] = (np.diff(rows.tidy().offsets) > 0).tolist()
-        return filled
-    dense = rows.toarray() if rows.shape[1] else np.zeros(rows.shape)
-    weighted: list[bool] = np.any(dense != 0, axis=1).tolist()
-    return weighted
 
 
 def write_each(
