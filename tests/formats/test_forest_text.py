@@ -193,7 +193,7 @@ def test_long_lines(file: Path) -> None:
         (SMALL.replace("the |||", "[2] |||"), ":1: the forest has a cycle"),
         (SMALL.replace("oov=1", "oov"), ":6: 'oov' is no feature; expected 'name=value'"),
         (SMALL.replace("oov=1", "=1"), ":6: '=1' is no feature"),
-        (SMALL.replace("oov=1", "lm=1"), ":6: 'lm=1' is no feature; expected 'name=value', every name once"),
+        (SMALL.replace("oov=1", "lm=1"), ":6: feature 'lm' occurs twice"),
         (SMALL.replace("oov=1", "oov="), ":6: feature 'oov' is ''; expected a finite number"),
         (SMALL.replace("oov=1", "oov= 1"), ":6: '1' is no feature"),
         (SMALL.replace("oov=1", "oov=-inf"), ":6: feature 'oov' is '-inf'"),

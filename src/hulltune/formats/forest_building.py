@@ -43,13 +43,6 @@ class Numbering(dict[Any, int]):
         return number
 
 
-def refuse_clashes(source: SourceText, names: list[str], unnamed: int) -> None:
-    """Refuse a named feature that is called like one of the unnamed ones, the first: it would have two columns."""
-    both = set(names[:unnamed]).intersection(names[unnamed:])
-    if both:
-        raise source.fault(0, f"feature {min(both)!r} is also the name that an unnamed score gets; rename it")
-
-
 class FileEdges(Edges):
     """The edges of one forest in the order of a file; words and feature names are numbers of distinct texts.
 
@@ -62,7 +55,25 @@ class FileEdges(Edges):
         self.names = Numbering()
         self._bad_number: InputError | None = None
 
-    def numbers(self, source: SourceText, place: int, tokens: list[bytes], columns: list[int]) -> list[float]:
+    def scores(
+        self, source: SourceText, place: int, unnamed: list[bytes], named: list[bytes]
+    ) -> tuple[list[int], list[float]]:
+        """The columns and values of scores on the line at this place: those without a name, which have the first
+        columns, and those as ``name=value``.
+        """
+        names, columns, values = self.names, list(range(len(unnamed))), unnamed
+        for token in named:
+            name, _, value = token.rpartition(b"=")
+            if not name:
+                raise source.fault(place, f"{shown(source.text(place, token))} is no feature; expected 'name=value'")
+            columns.append(names[name])
+            values.append(value)
+        if named and len(set(columns)) < len(columns):
+            twice = next(column for slot, column in enumerate(columns) if column in columns[:slot])
+            raise source.fault(place, f"feature {shown(names.texts[twice])} occurs twice")
+        return columns, self._numbers(source, place, values, columns)
+
+    def _numbers(self, source: SourceText, place: int, tokens: list[bytes], columns: list[int]) -> list[float]:
         """The finite numbers that some tokens of the line at this place spell: the values in these columns.
 
         A token that spells none is an error later, in ``forest``: if the file ends within a number, the message that

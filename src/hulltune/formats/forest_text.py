@@ -274,13 +274,12 @@ class _TextForest:
 
     def add_edge(self, place: int, line: bytes, head: int) -> None:
         """Add the edge on the line at this place: ``words [tail] words ||| name=value …``."""
-        split, words, names = self.source.split, self.edges.words, self.edges.names
+        split, words = self.source.split, self.edges.words
         output, bars, rest = line.partition(b"|||")
         if not bars:
             raise self.source.fault(place, "no '|||'; expected 'words [tail] words ||| name=value …'")
         spelled, covered, _ = rest.partition(b"|||")
         self.has_covered = self.has_covered or bool(covered)
-        features = [token.rpartition(b"=") for token in split(spelled)]
         tails: list[int] = []
         labels: list[int] = []
         try:
@@ -293,15 +292,9 @@ class _TextForest:
                         raise self.source.fault(place, reason)
                 else:
                     labels.append(words[token])
-            columns = [names[name] for name, _, _ in features if name]
+            columns, values = self.edges.scores(self.source, place, [], split(spelled))
         except UnicodeDecodeError as error:
             raise self.source.fault(place, not_utf8(error)) from None
-        if len(set(columns)) < len(features):
-            names_here = [name for name, _, _ in features]
-            wrong = next(k for k, name in enumerate(names_here) if not name or name in names_here[:k])
-            got = shown(self.source.text(place, b"".join(features[wrong])))
-            raise self.source.fault(place, f"{got} is no feature; expected 'name=value', every name once")
-        values = self.edges.numbers(self.source, place, [value for _, _, value in features], columns)
         self.edges.add(head, tails, labels, columns, values)
 
     def _no_count(self, place: int, line: bytes) -> InputError:

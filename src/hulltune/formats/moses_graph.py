@@ -22,7 +22,7 @@ from itertools import groupby
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.formats.forest_building import FileEdges, refuse_clashes
+from hulltune.formats.forest_building import FileEdges
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path, SourceText, whole_number
 from hulltune.formats.numbers import shown
 from hulltune.formats.streams import blocks, not_utf8, open_bytes
@@ -212,25 +212,15 @@ class _Sentence:
 
     def _add(self, step: tuple[int, int], head: int, back: int, scores: _Scores, labels: list[int]) -> None:
         """Add the edge of a hypothesis, whose ``hyp=`` and ``forward=`` are the step."""
-        kind, tokens, named, score_labels = scores
-        names = self._edges.names
-        layout = (kind, len(tokens), score_labels)
+        kind, unnamed, named, score_labels = scores
+        layout = (kind, len(unnamed), score_labels)
         if self._layout is None:
             self._layout = layout
-            names.texts.extend(_names(*layout))
+            for name in _names(*layout):
+                self._edges.names[name.encode()]
         elif layout != self._layout:
             raise self._fault("its scores differ in number or kind from those of the sentence's first hypothesis")
-        columns = list(range(len(tokens)))
-        for token in named:
-            name, _, value = token.rpartition(b"=")
-            if not name:
-                raise self._fault(f"{shown(token.decode())} is no feature; expected 'name=value'")
-            columns.append(names[name])
-            tokens.append(value)
-        if len(named) > 1 and len(set(columns)) < len(columns):
-            twice = next(column for slot, column in enumerate(columns) if column in columns[:slot])
-            raise self._fault(f"feature {shown(names.texts[twice])} occurs twice")
-        values = self._edges.numbers(self._source, self._place, tokens, columns)
+        columns, values = self._edges.scores(self._source, self._place, unnamed, named)
         self._edges.add(head, [back], labels, columns, values)
         self._hypotheses.append(step[0])
         self._forwards.append(step[1])
@@ -239,7 +229,6 @@ class _Sentence:
     def forest(self, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
         """The packed forest: hypothesis 0 has an edge without output, and the root stands above the complete ones."""
         edges, source = self._edges, self._source
-        refuse_clashes(source, edges.names.texts, 0 if self._layout is None else self._layout[1])
         node_names = sorted({0, *edges.heads})
         number = {name: node for node, name in enumerate(node_names)}
         self._check_links(number)

@@ -21,7 +21,7 @@ from functools import partial
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.formats.forest_building import FileEdges, refuse_clashes
+from hulltune.formats.forest_building import FileEdges
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path, SourceText, whole_number
 from hulltune.formats.numbers import LONE_SURROGATE, is_text, shown
 from hulltune.formats.streams import not_utf8
@@ -78,8 +78,8 @@ class _Lattice:
         self._line = source.data
         self._place = 0
         self._edges = FileEdges()
-        self._unnamed: list[int] = []
-        """The columns of unnamed scores, as many as the first arc has."""
+        self._width = 0
+        """The number of unnamed scores of the first arc, and so of all."""
         self._nodes = 0
         try:
             for _ in self._each_item():
@@ -113,8 +113,9 @@ class _Lattice:
         if arc is None:
             raise self._misplaced("expected an arc, ('word', score, …, distance)")
         self._place = arc.end()
-        has_dicts = b"{" in arc[2]
-        fields = self._with_dicts(arc[2]) if has_dicts else arc[2].translate(None, _BLANKS).split(b",")[1:]
+        word, scores = arc.group(1, 2)
+        has_dicts = b"{" in scores
+        fields = self._with_dicts(scores) if has_dicts else scores.translate(None, _BLANKS).split(b",")[1:]
         if fields and not fields[-1]:  # after a last comma
             fields.pop()
         if not fields and not has_dicts:
@@ -125,15 +126,18 @@ class _Lattice:
             distance = whole_number(digits) if digits.isdigit() else 0
             if not distance:
                 raise self._fault("expected the distance to a later node, a whole number from 1, at its end")
-        names: list[bytes] = []
-        if b"=" in arc[2] or has_dicts:
-            width = next((slot for slot, field in enumerate(fields) if b"=" in field), len(fields))
-            pairs = [field.rpartition(b"=") for field in fields[width:]]
-            names = [name for name, _, _ in pairs]
-            fields[width:] = [value for _, _, value in pairs]
-        columns = self._columns(len(fields) - len(names), names)
-        values = self._edges.numbers(self._source, 0, fields, columns)
-        label = self._edges.words[arc[1][1:-1]]
+        named: list[bytes] = []
+        if b"=" in scores or has_dicts:
+            first = next((slot for slot, field in enumerate(fields) if b"=" in field), len(fields))
+            fields, named = fields[:first], fields[first:]
+        if not self._edges.heads:
+            self._width = len(fields)
+            for name in ["score"] if len(fields) == 1 else [f"score_{k}" for k in range(len(fields))]:
+                self._edges.names[name.encode()]
+        elif len(fields) != self._width:
+            raise self._fault(f"{len(fields)} score(s), unlike the {self._width} of the first arc")
+        columns, values = self._edges.scores(self._source, 0, fields, named)
+        label = self._edges.words[word[1:-1]]
         self._edges.add(self._nodes + distance, [self._nodes], [-1, label], columns, values)
 
     def _with_dicts(self, text: bytes) -> list[bytes]:
@@ -152,23 +156,6 @@ class _Lattice:
                 fields.append(name + b"=" + entry[3])
                 place = entry.end()
         return fields
-
-    def _columns(self, width: int, names: list[bytes]) -> list[int]:
-        """The columns of ``width`` scores without a name, which come first, and of those with these names."""
-        known = self._edges.names
-        if not self._edges.heads:
-            self._unnamed = list(range(width))
-            known.texts.extend(["score"] if width == 1 else [f"score_{k}" for k in range(width)])
-        elif width != len(self._unnamed):
-            raise self._fault(f"{width} score(s), unlike the {len(self._unnamed)} of the first arc")
-        if not names:
-            return self._unnamed
-        if not all(names):
-            raise self._fault("expected scores without a name before those with one, and no empty name")
-        if len(set(names)) < len(names):
-            twice = next(name for slot, name in enumerate(names) if name in names[:slot]).decode()
-            raise self._fault(f"feature {twice!r} occurs twice")
-        return self._unnamed + [known[name] for name in names]
 
     def _fault(self, reason: str) -> InputError:
         """The error for the arc that is being read."""
@@ -189,7 +176,6 @@ class _Lattice:
             if head > self._nodes:
                 reason = f"leads from node {tail} over {head - tail} nodes, but the lattice ends at node {self._nodes}"
                 raise source.fault(0, f"arc {arc}: {reason}")
-        refuse_clashes(source, edges.names.texts, len(self._unnamed))
         edges.words.texts = [self._unescaped(text) for text in edges.words.texts]
         edges.add(0, [], [], [], [])
         options = replace(options, drop=(NOT_OUTPUT if options.drop is None else options.drop) | {""})
