@@ -57,10 +57,12 @@ class Source(os.PathLike[str]):
     def head(self, size: int = HEAD) -> bytes:
         """The first bytes of the file, without a byte order mark. A later look sees no more than the first one."""
         if self._head is None:
-            self._head = self._opened(size).peek(size)
-            self._is_whole = len(self._head) < size
-            if self._is_whole or not self._is_pipe:
-                self.close()
+            try:
+                self._head = self._opened(size).peek(size)
+                self._is_whole = len(self._head) < size
+            finally:
+                if self._head is None or self._is_whole or not self._is_pipe:
+                    self.close()
         return self._head[:size].removeprefix(BYTE_ORDER_MARK)
 
     @contextmanager
