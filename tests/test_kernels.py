@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from hulltune.kernels.forests import lanes
 from hulltune.kernels.forests.graph import group
-from hulltune.kernels.load.kernel import _Operation
 from hulltune.kernels.scores import exact
 from hulltune.kernels.simd import simd
 from hulltune.kernels.simd.simd import LANES
@@ -45,7 +44,7 @@ def test_every_operation_has_its_definition() -> None:
 
     from hulltune.kernels.simd import operations as simd_operations
 
-    named = {name for name, value in vars(simd).items() if isinstance(value, _Operation)} | {"load32", "load64"}
+    named = {name for name, value in vars(simd).items() if isinstance(value, simd.Operation)} | {"load32", "load64"}
     assert named == {name for name, value in vars(simd_operations).items() if isinstance(value, _Intrinsic)}
     assert all(getattr(simd, name).name == name for name in named - {"load32", "load64"})
 

@@ -19,5 +19,5 @@ What is where:
 - directions/: lines to search: intervals (within bounds), matrices (the same bits everywhere)
 - simd/: simd and operations (sixteen doubles at once)
 - load/: where machine code comes from: kernel (the decorators), library (the shared library of this machine, loaded),
-  build and entries (making it, by Numba), runtime.c (kernels as functions of Python, and the memory of their arrays)
+  build and compile (making it, by Numba), runtime.c (kernels as functions of Python, and the memory of their arrays)
 """

@@ -5,16 +5,21 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar, cast, get_args, get_origin
+from typing import Any, TypeVar, cast
 
-OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "python"}
-"""How Numba compiles: no GIL; strict floating point; a division by 0 is an error."""
+from hulltune.kernels.load.library import IS_CHECKOUT, function_of
+
+OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "python", "cache": not IS_CHECKOUT}
+"""How Numba compiles: no GIL; strict floating point; a division by 0 is an error. Its cache sees no change of parts."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
-    """Make a kernel of ``function`` that Python can call. Its annotations say what it takes."""
+    """Make a kernel of ``function`` that Python can call. Its annotations say what it takes.
+
+    The library answers with plain tuples, also where a kernel makes named ones.
+    """
     return cast(Function, Kernel(function))
 
 
@@ -40,11 +45,6 @@ def borrowing(function: Function) -> Function:
     nothing is counted, which also spares half the time to compile.
     """
     return cast(Function, Part(function, borrows=True))
-
-
-def operation(name: str) -> Any:
-    """An operation of simd/operations.py, for kernels to call."""
-    return _Operation(name)
 
 
 class Part:
@@ -87,42 +87,11 @@ class Kernel(Part):
     @functools.cached_property
     def machine_code(self) -> Callable[..., Any]:
         """What runs: a function of the library, or Numba's."""
-        from hulltune.kernels.load.library import function_of
-
-        found = function_of(self.name, self.module)
-        if found is None:
-            return cast(Callable[..., Any], self.dispatcher)
-        answer = eval(self.py_func.__annotations__["return"], self.py_func.__globals__)
-        if not any(hasattr(each, "_fields") for each in (answer, *get_args(answer))):
-            return found
-        return lambda *arguments: _named(found(*arguments), answer)  # the library knows plain tuples alone
+        return function_of(self.name, self.module) or cast(Callable[..., Any], self.dispatcher)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the machine code."""
         return self.machine_code(*arguments)
 
 
-def _named(value: Any, kind: Any) -> Any:
-    """A value with the named tuples of its type in the place of plain ones."""
-    if hasattr(kind, "_fields"):
-        return kind(*value)
-    return tuple(map(_named, value, get_args(kind))) if get_origin(kind) is tuple else value
-
-
 _LOCK = threading.RLock()
-
-
-class _Operation:
-    """The name of an operation, which stands for Numba's object of it."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    @property
-    def _numba_type_(self) -> Any:
-        from numba.core.registry import cpu_target
-
-        from hulltune.kernels.simd import operations
-
-        cpu_target.typing_context.refresh()  # or it does not know operations that have just been imported
-        return cpu_target.typing_context.resolve_value_type(getattr(operations, self.name))

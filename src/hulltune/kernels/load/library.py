@@ -1,7 +1,7 @@
 """The shared library of kernels for this CPU, loaded by ctypes. Its functions are functions of Python: see runtime.c.
 
-Beside the libraries lies ``kernels.json``, which tells their checksums and, in a checkout, the sources that each kernel
-was made from: a kernel whose sources have changed since runs by Numba.
+Beside the libraries lies ``kernels.json``, which tells their checksums and, in a checkout, those of the sources that
+each module's kernels were made from: kernels whose sources have changed since run by Numba.
 """
 
 from __future__ import annotations
@@ -24,39 +24,28 @@ KERNELS = Path(__file__).parents[1]
 FOLDER = KERNELS / "compiled"
 IS_CHECKOUT = (FOLDER / "objects").is_dir()
 """Whether the library was built here, where sources may change."""
-LEVELS = {"v4": 4, "v3": 3, "baseline": 1}
-"""The levels of CPUs, the best one first, as ``hulltune_level`` tells them."""
-PYTHON = (
-    "PyCFunction_NewEx", "PyCapsule_New", "PyCapsule_GetPointer", "PyTuple_New", "PyTuple_Size", "PyTuple_GetItem",
-    "PyTuple_SetItem", "PyObject_IsInstance", "PyLong_AsLongLong", "PyFloat_AsDouble", "PyObject_IsTrue",
-    "PyLong_FromLongLong", "PyFloat_FromDouble", "PyBool_FromLong", "PyErr_Occurred", "PyErr_Format", "PyErr_Clear",
-    "PyEval_SaveThread", "PyEval_RestoreThread", "Py_IncRef", "Py_DecRef", "_Py_NoneStruct", "PyExc_MemoryError",
-    "PyExc_TypeError", "PyTuple_Type",
-)  # fmt: skip
-"""What the library uses of Python, in the order of runtime.c."""
+V3 = {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}
+LEVELS = {"v4": V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}, "v3": V3, "baseline": set[str]()}
+"""The levels of CPUs, the best one first, and what they need to have, in Linux' words."""
 
 
 def function_of(name: str, module: str) -> Callable[..., Any] | None:
-    """A kernel of the library; None if Numba is to compile it, because the library is missing or older than it."""
+    """A kernel of the library; None if Numba is to compile it: there is no library, or its source has changed since."""
     known = about()
-    if known is None or (IS_CHECKOUT and any(map(changed, known["sources"].get(module, ())))):
-        if importlib.util.find_spec("numba"):
-            _tell_of_numba()
-            return None
-        raise InputError(
-            f"{FOLDER}: no compiled kernels for this machine; install a wheel that is made for it, "
-            "or let Numba compile them: pip install numba"
-        )
+    if known is None or (IS_CHECKOUT and not are_current(known["sources"].get(module))):
+        _expect_numba()
+        return None
     found: Callable[..., Any] = library().hulltune_function(name.encode())
     return found
 
 
 @functools.cache
-def _tell_of_numba() -> None:
+def _expect_numba() -> None:
+    told = f"{FOLDER}: no compiled kernels for this machine"
+    if importlib.util.find_spec("numba") is None:
+        raise InputError(f"{told}; install a wheel that is made for it, or let Numba compile them: pip install numba")
     if about() is None:
-        warnings.warn(
-            Note(f"{FOLDER}: no compiled kernels for this machine; Numba compiles them, for minutes"), stacklevel=2
-        )
+        warnings.warn(Note(f"{told}; Numba compiles them, for minutes"), stacklevel=2)
 
 
 @functools.cache
@@ -72,40 +61,51 @@ def about() -> dict[str, Any] | None:
 
 
 @functools.cache
-def changed(source: str) -> bool:
-    """Whether a file of this room is not the one that the library was made from."""
+def checksum(path: Path) -> int:
+    """The checksum of a file as it was when this process first read it."""
+    return zlib.crc32(path.read_bytes())
+
+
+def are_current(sources: dict[str, int] | None) -> bool:
+    """Whether files of this room still have these checksums; False if none are known."""
     try:
-        return zlib.crc32((KERNELS / source).read_bytes()) != int((about() or {})["files"][source])
-    except (OSError, KeyError):
-        return True
+        return sources is not None and all(checksum(KERNELS / source) == known for source, known in sources.items())
+    except OSError:
+        return False
 
 
 @functools.cache
 def library() -> ctypes.PyDLL:
-    """The library for the level of this CPU. A damaged one must not be loaded: it may end the process."""
-    for name, level in LEVELS.items():
-        path = FOLDER / f"kernels-{name}.so"
-        if path.name in (about() or {})["libraries"]:
-            found = opened(path)
-            if found.hulltune_level() >= level:
-                return found
-    raise _damaged(FOLDER, "it has no library for this CPU")
+    """The library for the best level that this CPU has."""
+    return opened(next(FOLDER / f"kernels-{level}.so" for level in LEVELS if is_runnable(level)))
+
+
+def is_runnable(level: str) -> bool:
+    """Whether there is a library of a level, and this CPU can run it."""
+    return LEVELS[level] <= _features() and f"kernels-{level}.so" in (about() or {})["libraries"]
+
+
+@functools.cache
+def _features() -> set[str]:
+    """What the CPU has and the system lets programs use; of others than x86, nothing is asked."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next((set(line.split()) for line in lines if line.startswith("flags")), set())
+    except OSError:
+        return set()
 
 
 def opened(path: Path) -> ctypes.PyDLL:
-    """A library, ready to be asked for its functions."""
+    """A library, ready to be asked for its functions. A damaged one must not be loaded: it may end the process."""
     try:
-        if zlib.crc32(path.read_bytes()) != (about() or {})["libraries"][path.name]:
+        if checksum(path) != (about() or {})["libraries"][path.name]:
             raise OSError("its checksum is wrong")
         found = ctypes.PyDLL(str(path))
     except OSError as error:
         raise _damaged(path, error) from None
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    api = getattr(np, "_core", None) or np.core  # NumPy 1 has it there
-    words = [ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, name)) for name in PYTHON]
-    words += [pointer(api._multiarray_umath._ARRAY_API, None), object.__basicsize__]
-    found.hulltune_begin((ctypes.c_int64 * len(words))(*words))
+    core = getattr(np, "_core", None) or np.core  # NumPy 1 has it there
+    found.hulltune_begin.argtypes = (ctypes.py_object, ctypes.c_ssize_t)
+    found.hulltune_begin(core._multiarray_umath._ARRAY_API, object.__basicsize__)
     found.hulltune_function.restype = ctypes.py_object
     return found
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Bytes, Int64s, RealColumns, Reals, UInt64Rows, UInt64s
-from hulltune.kernels.load.kernel import kernel, operation, part
+from hulltune.kernels.load.kernel import kernel, part
+from hulltune.kernels.simd.simd import operation
 
 DONE, CUT_OFF, BAD_COUNT = 0, 1, 2
 PLAIN, STRING, TUPLE = 0, 1, 2

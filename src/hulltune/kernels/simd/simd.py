@@ -6,14 +6,12 @@ same pass costs 3.5–4.5 ns per edge for 8 lanes and 5–9 ns for 16 (AVX-512; 
 narrower ones).
 
 Names read like the operations they are: ``add(load(table, row), splat(x))``. Rows are LANES wide. What each operation
-does to which operands is written in simd_operations.py, which needs Numba; here are the names that kernels use.
+does to which operands is written in operations.py, which needs Numba; here are the names that kernels use.
 """
 
 from __future__ import annotations
 
 from typing import Any
-
-from hulltune.kernels.load.kernel import operation
 
 LANES = 16
 MASKS = 64
@@ -21,6 +19,28 @@ MASKS = 64
 
 Lanes = Any
 """LANES doubles, in the signatures of kernels."""
+
+
+class Operation:
+    """The name of an operation, which stands for Numba's object of it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba.core.registry import cpu_target
+
+        from hulltune.kernels.simd import operations
+
+        cpu_target.typing_context.refresh()  # or it does not know operations that have just been imported
+        return cpu_target.typing_context.resolve_value_type(getattr(operations, self.name))
+
+
+def operation(name: str) -> Any:
+    """An operation of operations.py, for kernels to call."""
+    return Operation(name)
+
 
 load = operation("load")
 load_at = operation("load_at")
