@@ -286,20 +286,6 @@ def forests() -> str:
     return f"{_table(head, rows)}\n\nOthers: {MEASURED_APART}."
 
 
-def startup() -> str:
-    """What an installation and a start cost."""
-    found = measured("startup")
-    seconds = {
-        "build a wheel in a clone, all kernels compiled": found["install"]["build"][0],
-        "start, read and tune nine candidates": found["warm"]["tune, nine candidates"]["cpu"],
-        "read and tune 100 real lists of 95 candidates and 15 features": found["warm"]["tune real lists"]["cpu"],
-    }
-    rows = [(name, f"{value:.{0 if value > 10 else 2}f} CPU seconds") for name, value in seconds.items()]
-    rows.append(("the wheel", f"{found['install']['wheel_megabytes']:.1f} MB"))
-    rows.append(("installed, with all dependencies", f"{found['install']['installed_megabytes']:.0f} MB"))
-    return _table(("what", ""), rows)
-
-
 def large() -> str:
     """Memory and time of very large inputs."""
     found = measured("large")
@@ -385,7 +371,6 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "reading": reading,
     "forests": forests,
     "large": large,
-    "startup": startup,
     "threads": threads,
 }
 """The blocks by name."""
