@@ -1,0 +1,402 @@
+"""The places of a line where the value of an order changes, for orders of documents that some judge as relevant.
+
+The value depends only on the ranks of relevant documents. Another document is above a relevant one on a half-line, or
+always, or never: it passes it going up at one place, or going down. A measure of the first k ranks asks about the first
+k documents that pass upwards and the last k that pass downwards: beyond either, the relevant document is surely not
+among the first k. Two heaps of size k hold these, and one SIMD comparison of sixteen documents tells which of them
+enter a heap at all: few do after the first k. So a relevant document costs O(n / 16 + k log k log n) and has at most 2k
+places, whatever n; sorting all places where it is passed takes eight times as long for a thousand documents.
+
+Scores are whole numbers on the grid of each query (kernels/scores/scores.py), so their differences are exact, and a
+place where two documents change their order is the same quotient for either of them. Documents of equal scores stand in
+the order of their numbers. Values are whole multiples of 2^-60 for each query, so that their sums do not depend on the
+order of changes, and are rounded to multiples of 2^-42 of the whole query (see ``sums_along``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hulltune.arrays import FloatRows, Floats, Int32s, Int64Rows, Int64s
+from hulltune.kernels.load.kernel import borrowing, inlined, kernel, part
+from hulltune.kernels.scores.exact import FAR
+from hulltune.kernels.scores.segments import PLAIN, to_grid
+from hulltune.kernels.simd.simd import (
+    LANES,
+    at_least,
+    choose,
+    divide,
+    greater,
+    load_at,
+    lowest_bit,
+    mask_bits,
+    maximum,
+    minimum,
+    multiply,
+    splat,
+    store_at,
+    subtract,
+)
+
+SUM, PRECISION, FIRST = 0, 1, 2
+"""Kinds of measures: Σ share · discount of the rank; Σ share · precision at the rank; the discount of the best rank."""
+FINE_BITS = 60
+"""Bits of the value of one document: sums over a query stay below 2^62."""
+COARSE_BITS = 42
+"""Bits of the value of a query: sums over a million queries stay below 2^62."""
+LOOSE = 2.0**-50  # far more than a product is rounded by
+
+
+class Judged(NamedTuple):
+    """The documents of queries that are relevant."""
+
+    document_offsets: Int64s
+    """The documents of query q are ``document_offsets[q]`` up to ``document_offsets[q + 1]``."""
+    offsets: Int64s
+    """Its relevant ones are the entries ``offsets[q]`` up to ``offsets[q + 1]`` of ``documents``."""
+    documents: Int64s
+    """Numbers of documents, increasing."""
+
+
+class Measure(NamedTuple):
+    """A measure of an order, as numbers of the relevant documents."""
+
+    kind: int
+    shares: Floats
+    """Per entry of Judged, its share of the value, between 0 and 1; its query's share where the kind is FIRST."""
+    discounts: Floats
+    """By rank, from 1; 0 beyond. Their number is the depth of the measure, also where they do not discount."""
+
+
+class Passing(NamedTuple):
+    """Heaps of places where a relevant document is passed, the largest first, with whether by a relevant one."""
+
+    ups: Floats
+    up_marks: Int64s
+    downs: Floats
+    down_marks: Int64s
+
+
+class Room(NamedTuple):
+    """Arrays of one query's scores, and of what is found."""
+
+    heights: Floats
+    slopes: Floats
+    is_relevant: Int64s
+    passing: Passing
+
+
+class Found(NamedTuple):
+    """Places of a line in the user's units, the query of each, and the change of its value there."""
+
+    places: Floats
+    queries: Int32s
+    changes: Int64s
+
+
+class Piece(NamedTuple):
+    """The interval of a line on the grid of a query, and the exponent and unit that lead back from there."""
+
+    low: float
+    high: float
+    shift: int
+    unit: float
+
+
+@inlined
+def _sift(keys: Floats, marks: Int64s, size: int, at: int, key: float, mark: int) -> None:
+    """Put a key at a place of a heap from which it may have to sink."""
+    child = 2 * at + 1
+    while child < size:
+        if child + 1 < size and keys[child + 1] > keys[child]:
+            child += 1
+        if keys[child] <= key:
+            break
+        keys[at], marks[at] = keys[child], marks[child]
+        at, child = child, 2 * child + 1
+    keys[at], marks[at] = key, mark
+
+
+@inlined
+def _offer(keys: Floats, marks: Int64s, size: int, most: int, key: float, mark: int) -> int:
+    """Keep the ``most`` smallest keys in a heap; returns its size."""
+    if size == most:
+        if key < keys[0]:
+            _sift(keys, marks, size, 0, key, mark)
+        return size
+    at = size
+    while at > 0 and keys[(at - 1) // 2] < key:
+        keys[at], marks[at] = keys[(at - 1) // 2], marks[(at - 1) // 2]
+        at = (at - 1) // 2
+    keys[at], marks[at] = key, mark
+    return size + 1
+
+
+@inlined
+def _sort(keys: Floats, marks: Int64s, size: int) -> None:
+    """Sort a heap, the smallest key first."""
+    for last in range(size - 1, 0, -1):
+        key, mark = keys[last], marks[last]
+        keys[last], marks[last] = keys[0], marks[0]
+        _sift(keys, marks, last, 0, key, mark)
+
+
+@inlined
+def _worth(measure: Measure, entry: int, rank: int, relevant: int) -> int:
+    """The value of a document at a rank, where so many of the documents down to it are relevant."""
+    if rank > measure.discounts.size:
+        return 0
+    factor = relevant / rank if measure.kind == PRECISION else measure.discounts[rank - 1]
+    return int(np.rint(measure.shares[entry] * factor * 2.0**FINE_BITS))
+
+
+@inlined
+def _in_units(piece: Piece, place: float) -> float:
+    return place * piece.unit if abs(piece.shift) < PLAIN else math.ldexp(place, piece.shift)
+
+
+@borrowing
+def _one_document(
+    room: Room, n: int, i: int, entry: int, measure: Measure, piece: Piece, query: int, found: Found, total: int
+) -> tuple[int, int]:
+    """Append the changes of value of the relevant document ``i``, in order; returns their new number, and its value at
+    the lower end of the line.
+    """
+    heights, slopes, is_relevant, (ups, up_marks, downs, down_marks) = room
+    most = min(measure.discounts.size, n)
+    height, slope = heights[i], slopes[i]
+    # Passings upwards count before the one limit, passings downwards after the other.
+    up_limit, down_limit = piece.high + abs(piece.high) * LOOSE, piece.low - abs(piece.low) * LOOSE
+    always = always_relevant = up_count = down_count = 0
+    for begin in range(0, n, LANES):
+        gap = subtract(splat(height), load_at(heights, begin))
+        run = subtract(load_at(slopes, begin), splat(slope))
+        limits = choose(greater(run, splat(0.0)), splat(up_limit), splat(down_limit))
+        bits = mask_bits(at_least(multiply(limits, run), gap))
+        if n - begin < LANES:
+            bits &= (1 << (n - begin)) - 1
+        while bits != 0:
+            j = begin + lowest_bit(bits)
+            bits &= bits - 1
+            if j == i:
+                continue
+            above, along = height - heights[j], slopes[j] - slope
+            if along == 0.0:
+                passes_always = above < 0.0 or j < i
+            else:
+                place = above / along
+                passes_always = place <= piece.low if along > 0.0 else place >= piece.high
+            if passes_always:
+                always += 1
+                always_relevant += is_relevant[j]
+                if always >= most:
+                    return total, 0
+            elif along > 0.0 and place < piece.high:
+                up_count = _offer(ups, up_marks, up_count, most, place, is_relevant[j])
+                if up_count == most:
+                    up_limit = ups[0] + abs(ups[0]) * LOOSE
+            elif along < 0.0 and place > piece.low:
+                down_count = _offer(downs, down_marks, down_count, most, -place, is_relevant[j])
+                if down_count == most:
+                    down_limit = -downs[0] - abs(downs[0]) * LOOSE
+    _sort(ups, up_marks, up_count)
+    _sort(downs, down_marks, down_count)
+    # Where a heap of downs is full, more documents may be above at first: the rank is then beyond the depth anyway.
+    rank, relevant = 1 + always + down_count, 1 + always_relevant
+    for down in range(down_count):
+        relevant += down_marks[down]
+    start = value = _worth(measure, entry, rank, relevant)
+    up, down = 0, down_count - 1
+    while (up < up_count or down >= 0) and up < most:
+        place = math.inf if up == up_count else ups[up]
+        if down >= 0 and -downs[down] < place:
+            place = -downs[down]
+        while up < up_count and ups[up] == place:
+            rank, relevant, up = rank + 1, relevant + up_marks[up], up + 1
+        while down >= 0 and -downs[down] == place:
+            rank, relevant, down = rank - 1, relevant - down_marks[down], down - 1
+        # Behind the last of a full heap of ups there may be others: the document has left the first ranks for good.
+        now = 0 if up == most else _worth(measure, entry, rank, relevant)
+        if now != value:
+            found.places[total], found.queries[total] = _in_units(piece, place), query
+            found.changes[total] = now - value
+            total, value = total + 1, now
+    return total, start
+
+
+@borrowing
+def _best_document(
+    room: Room, n: int, relevant: Int64s, entry: int, measure: Measure, piece: Piece, query: int, found: Found,
+    total: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Append the changes of value of the best of the relevant documents; returns as ``_one_document`` does.
+
+    Their upper envelope is convex, so every other document is above all of them on one interval: between the last place
+    where it passes one of them upwards, and the first where it passes one downwards. That takes a division for each
+    pair, sixteen at once, and no envelope.
+    """
+    heights, slopes, is_relevant, (keys, marks, ends, _) = room
+    count, above_at_first = 0, 0
+    for begin in range(0, n, LANES):
+        low, high = splat(-math.inf), splat(math.inf)
+        own_height, own_slope = load_at(heights, begin), load_at(slopes, begin)
+        for document in relevant:
+            gap = subtract(splat(heights[document]), own_height)
+            run = subtract(own_slope, splat(slopes[document]))
+            rises, falls = greater(run, splat(0.0)), greater(splat(0.0), run)
+            place = divide(gap, run)  # NaN or infinite for parallel lines, which are looked at below
+            low = maximum(low, choose(rises, place, splat(-math.inf)))
+            high = minimum(high, choose(falls, place, splat(math.inf)))
+        store_at(ends, 0, low)
+        store_at(ends, LANES, high)
+        for j in range(begin, min(begin + LANES, n)):
+            first, last = max(ends[j - begin], piece.low), min(ends[LANES + j - begin], piece.high)
+            if is_relevant[j] or not first < last or _below_a_parallel(room, relevant, j):
+                continue
+            if first == piece.low:
+                above_at_first += 1
+            else:
+                count = _offer(keys, marks, count, 2 * n, first, 1)
+            if last < piece.high:
+                count = _offer(keys, marks, count, 2 * n, last, -1)
+    _sort(keys, marks, count)
+    rank = 1 + above_at_first
+    start = value = _worth(measure, entry, rank, 1)
+    event = 0
+    while event < count:
+        place = keys[event]
+        while event < count and keys[event] == place:
+            rank, event = rank + marks[event], event + 1
+        now = _worth(measure, entry, rank, 1)
+        if now != value:
+            found.places[total], found.queries[total] = _in_units(piece, place), query
+            found.changes[total] = now - value
+            total, value = total + 1, now
+    return total, start
+
+
+@borrowing
+def _below_a_parallel(room: Room, relevant: Int64s, j: int) -> bool:
+    """Whether a document is nowhere above some relevant document of the same slope."""
+    for document in relevant:
+        if room.slopes[document] == room.slopes[j]:
+            gap = room.heights[document] - room.heights[j]
+            if gap > 0.0 or (gap == 0.0 and document < j):
+                return True
+    return False
+
+
+@part
+def _room(n: int) -> Room:
+    """Room for a query of at most ``n`` documents."""
+    keys = max(2 * n + 2 * LANES, 1)
+    heap = Passing(np.empty(keys), np.empty(keys, np.int64), np.empty(keys), np.empty(keys, np.int64))
+    return Room(np.zeros(n + LANES), np.zeros(n + LANES), np.zeros(n + LANES, np.int64), heap)
+
+
+@part
+def _most_changes(judged: Judged, first: int, last: int, measure: Measure) -> int:
+    """At most so many changes have these queries on a line."""
+    total = 0
+    for query in range(first, last):
+        n = judged.document_offsets[query + 1] - judged.document_offsets[query]
+        entries = judged.offsets[query + 1] - judged.offsets[query]
+        total += 2 * n if measure.kind == FIRST else entries * min(n, 2 * measure.discounts.size)
+    return total
+
+
+@kernel
+def order_changes(
+    judged: Judged,
+    measure: Measure,
+    first: int,
+    last: int,
+    heights: Floats,
+    slopes: Floats,
+    exponents: Int64Rows,
+    low: float,
+    high: float,
+) -> tuple[Floats, Int32s, Int64s, Int64s]:
+    """The places on the open line (low, high) where the value of a query from ``first`` to ``last`` changes, in any
+    order, the query (counted from ``first``) and the change of each, and the value of each query at the lower end.
+
+    ``heights`` and ``slopes`` are grid scores of the documents of these queries, with exponents in the two rows of
+    ``exponents``. O(R · n / 16) for R relevant of n documents, and the changes.
+    """
+    base, widest = judged.document_offsets[first], 0
+    for query in range(first, last):
+        widest = max(widest, judged.document_offsets[query + 1] - judged.document_offsets[query])
+    room = _room(widest)
+    most = _most_changes(judged, first, last, measure)
+    found = Found(np.empty(most), np.empty(most, np.int32), np.empty(most, np.int64))
+    starts = np.zeros(last - first, np.int64)
+    total = 0
+    for query in range(first, last):
+        begin, end = judged.offsets[query], judged.offsets[query + 1]
+        if begin == end:
+            continue
+        document = judged.document_offsets[query]
+        n = judged.document_offsets[query + 1] - document
+        shift = exponents[0, query - first] - exponents[1, query - first]
+        piece = Piece(
+            to_grid(low, -shift, 0.0), to_grid(high, -shift, 0.0),
+            shift, math.ldexp(1.0, shift) if abs(shift) < PLAIN else 0.0,
+        )  # fmt: skip
+        for j in range(n):
+            room.heights[j], room.slopes[j] = heights[document - base + j], slopes[document - base + j]
+            room.is_relevant[j] = 0
+        relevant = judged.documents[begin:end] - document
+        for i in relevant:
+            room.is_relevant[i] = 1
+        if measure.kind == FIRST:
+            total, starts[query - first] = _best_document(
+                room, n, relevant, begin, measure, piece, query - first, found, total
+            )
+        else:
+            for entry in range(begin, end):
+                i = judged.documents[entry] - document
+                total, value = _one_document(room, n, i, entry, measure, piece, query - first, found, total)
+                starts[query - first] += value
+    return found.places[:total], found.queries[:total], found.changes[:total], starts
+
+
+@inlined
+def _rounded(value: int) -> int:
+    """The value of a query in units of 2^-42."""
+    return (value + (1 << (FINE_BITS - COARSE_BITS - 1))) >> (FINE_BITS - COARSE_BITS)
+
+
+@kernel
+def sums_along(places: Floats, order: Int64s, cells: Int64s, changes: Int64s, starts: Int64Rows) -> tuple[Floats, Int64Rows]:
+    """The sums over queries of values, rounded query by query, on all intervals of a line, and their breakpoints.
+
+    ``starts`` are the values (columns, queries) at the lower end, and ``cells`` numbers of its entries. ``order`` sorts
+    the changes by place. Places at which sums do not change are left out.
+    """
+    columns, queries = starts.shape
+    values = starts.copy().reshape(-1)
+    sums = np.empty((places.size + 1, columns), np.int64)
+    now = np.zeros(columns, np.int64)
+    for cell in range(values.size):
+        now[cell // queries] += _rounded(values[cell])
+    sums[0] = now
+    breakpoints, count, event = np.empty(places.size), 0, 0
+    while event < order.size:
+        place = places[order[event]]
+        while event < order.size and places[order[event]] == place:
+            cell = cells[order[event]]
+            now[cell // queries] -= _rounded(values[cell])
+            values[cell] += changes[order[event]]
+            now[cell // queries] += _rounded(values[cell])
+            event += 1
+        changed = False
+        for column in range(columns):
+            changed |= now[column] != sums[count, column]
+        if changed:
+            breakpoints[count] = place
+            count += 1
+            sums[count] = now
+    return breakpoints[:count], sums[: count + 1]
