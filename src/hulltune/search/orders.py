@@ -1,0 +1,111 @@
+"""Orders of the documents of queries: their value under weights, and along lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hulltune.arrays import Floats, Int64s
+from hulltune.kernels.orders.changes import COARSE_BITS, FINE_BITS, Measure, order_changes, sums_along
+from hulltune.lines.compute import Block, blocks_of
+from hulltune.lines.scoring import EdgeScorer
+from hulltune.metrics.orders import Judgements
+from hulltune.surface import ErrorSurface
+from hulltune.threads import ALONE, Workers
+
+WHOLE_LINE = np.array([[-np.inf, np.inf]])
+MOST_CHANGES = 1 << 24
+"""The most changes on the lines that are searched at once: 400 MB."""
+
+
+class Changes(NamedTuple):
+    """Changes of the values of queries along a line, in any order."""
+
+    places: Floats
+    cells: Int64s
+    """Numbers of entries of ``starts``, of all queries."""
+    changes: Int64s
+    starts: Int64s
+    """The values at the lower end: a row for each measure, and the queries in columns."""
+
+    @staticmethod
+    def together(parts: Sequence[Changes]) -> Changes:
+        """The changes of some blocks of queries, one behind the other."""
+        places, cells, changes, starts = zip(*parts, strict=True)
+        return Changes(
+            np.concatenate(places), np.concatenate(cells), np.concatenate(changes), np.concatenate(starts, axis=1)
+        )
+
+
+class Orders:
+    """The orders of all queries, which depend on weights alone, and their measures.
+
+    A query's statistics are, for each measure, its value in units of 2^-42 and whether it counts. They are whole
+    numbers, so sums do not depend on the order of queries, nor on threads.
+    """
+
+    def __init__(self, scorer: EdgeScorer, judgements: Judgements, measures: Sequence[Measure]) -> None:
+        self._scorer, self._judgements, self._measures = scorer, judgements, tuple(measures)
+
+    def statistics(self, weights: Floats, *, workers: Workers = ALONE) -> Int64s:
+        """The statistics of each query under ``weights``: (queries, 2 · measures)."""
+        no_direction = np.zeros((1, len(weights)))
+        (line,) = self._lines(weights, no_direction, WHOLE_LINE, workers)
+        found = np.empty((len(self._judgements.counted), 2 * len(self._measures)), dtype=np.int64)
+        found[:, 0::2] = rounded(line.starts).T
+        found[:, 1::2] = self._judgements.counted[:, None]
+        return found
+
+    def surfaces(
+        self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE
+    ) -> list[ErrorSurface]:
+        """The error surfaces along several directions, each within its interval."""
+        depth = sum(measure.discounts.size for measure in self._measures)
+        places = 2 * len(self._judgements.grades) * min(depth, self._judgements.longest)
+        at_once = max(MOST_CHANGES // max(places, 1), 1)
+        found = []
+        for first in range(0, len(directions), at_once):
+            some = slice(first, first + at_once)
+            found += workers.map(self._surface, self._lines(origin, directions[some], intervals[some], workers))
+        return found
+
+    def _surface(self, line: Changes) -> ErrorSurface:
+        breakpoints, sums = sums_along(line.places, np.argsort(line.places), line.cells, line.changes, line.starts)
+        statistics = np.empty((len(sums), 2 * len(self._measures)), dtype=np.int64)
+        statistics[:, 0::2] = sums
+        statistics[:, 1::2] = int(self._judgements.counted.sum())
+        return ErrorSurface(breakpoints, statistics)
+
+    def _lines(self, origin: Floats, directions: Floats, intervals: Floats, workers: Workers) -> list[Changes]:
+        """The changes along each direction, from those of blocks of queries that workers share."""
+        weights = np.vstack([origin, directions])
+        blocks = blocks_of(self._scorer.corpus, len(weights), workers.count, by_kind=False)
+        self._scorer.prepare(workers=workers)
+        found = workers.map(lambda block: self._of_block(block, weights, intervals), blocks)
+        return [Changes.together(parts) for parts in zip(*found, strict=True)]
+
+    def _of_block(self, block: Block, weights: Floats, intervals: Floats) -> list[Changes]:
+        """The changes of a block of queries along each direction."""
+        first, last = block
+        queries = len(self._judgements.counted)
+        scores, exponents = self._scorer.scores(first, last, weights)
+        lines = []
+        for row, (low, high) in enumerate(intervals.tolist(), start=1):
+            of_measures = []
+            for number, measure in enumerate(self._measures):
+                places, owners, changes, starts = order_changes(
+                    self._judgements.judged, measure, first, last, scores[0], scores[row], exponents[[0, row]], low, high
+                )
+                cells = owners.astype(np.int64) + (first + number * queries)
+                of_measures.append(Changes(places, cells, changes, starts[None]))
+            whole = Changes.together(of_measures)
+            lines.append(whole._replace(starts=np.concatenate([each.starts for each in of_measures])))
+        return lines
+
+
+def rounded(values: Int64s) -> Int64s:
+    """Values of queries in units of 2^-42, as ``sums_along`` rounds them."""
+    shift = FINE_BITS - COARSE_BITS
+    return (values + (1 << (shift - 1))) >> shift
