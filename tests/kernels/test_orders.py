@@ -63,7 +63,7 @@ def test_every_interval_has_the_value_of_its_order(
     documents = [first + each for first, some in zip(offsets, relevant, strict=False) for each in some]
     judged = Judged(offsets, np.cumsum([0, *map(len, relevant)]), np.array(documents, dtype=np.int64))
     shares = 1.0 / (3.0 + np.arange(len(documents))) if kind == SUM else np.full(len(documents), 0.25)
-    measure = Measure(kind, shares, 1.0 / np.log2(np.arange(2, depth + 2)))
+    measure = Measure(kind, shares.astype(np.float64), 1.0 / np.log2(np.arange(2.0, depth + 2.0)))
     slopes, heights = (np.array([line[k] for some in lines for line in some], dtype=np.float64) for k in (0, 1))
     low, high = interval
     exponents = np.zeros((2, len(lines)), dtype=np.int64)
@@ -74,10 +74,7 @@ def test_every_interval_has_the_value_of_its_order(
     breakpoints, sums = sums_along(places, np.argsort(places), owners.astype(np.int64), changes, starts[None])
     assert np.all(np.diff(breakpoints) > 0) and np.all(np.diff(sums[:, 0]) != 0)
     meetings = {
-        Fraction(a[1] - b[1], b[0] - a[0])
-        for some in lines
-        for a, b in itertools.combinations(some, 2)
-        if a[0] != b[0]
+        Fraction(a[1] - b[1], b[0] - a[0]) for some in lines for a, b in itertools.combinations(some, 2) if a[0] != b[0]
     }
     ends = [max(Fraction(-1000), Fraction(low)) if low > -np.inf else Fraction(-1000)]
     ends += sorted(each for each in meetings if low < each < high)
@@ -86,7 +83,8 @@ def test_every_interval_has_the_value_of_its_order(
         eta = (left + right) / 2
         expected, entry = 0, 0
         for some, mine in zip(lines, relevant, strict=True):
-            order = sorted(range(len(some)), key=lambda d, s=some: (-(s[d][0] * eta + s[d][1]), d))
+            scores = [slope * eta + height for slope, height in some]
+            order = sorted(range(len(some)), key=lambda document: -scores[document])
             expected += worth(measure, dict(zip(mine, shares[entry:], strict=False)), order)
             entry += len(mine)
         assert sums[np.searchsorted(breakpoints, float(eta)), 0] == expected, eta

@@ -110,6 +110,9 @@ class Dataset:
     reads. NaN where a hypothesis has none.
     """
 
+    normalisation: str | None = None
+    """What was done to the scores of rankers, such as "minmax missing=0"; weights belong to it."""
+
     def __len__(self) -> int:
         return len(self.corpus)
 

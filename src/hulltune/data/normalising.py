@@ -96,18 +96,21 @@ class Normalisation:
             if self.name == "minmax":
                 span = largest - least
                 flat = span[queries] == 0.0
-                return np.where(flat, 1.0, (scores - least[queries]) / np.where(flat, 1.0, span[queries]))
+                shares = (scores - least[queries]) / np.where(flat, 1.0, span[queries])
+                return np.where(flat, 1.0, shares)
             # Sizes first: squares of large or small scores would over- or underflow.
             size = np.maximum(np.abs(least), np.abs(largest))
             scaled = scores / np.where(size > 0.0, size, 1.0)[queries]
             if self.name == "l2":
-                norm = np.sqrt(np.bincount(queries, scaled * scaled, count))
-                return scaled / np.where(norm > 0.0, norm, 1.0)[queries]
+                norm: Floats = np.sqrt(np.bincount(queries, scaled * scaled, count))
+                lengths: Floats = scaled / np.where(norm > 0.0, norm, 1.0)[queries]
+                return lengths
             sizes = np.maximum(np.bincount(queries, minlength=count), 1)
             rest = scaled - (np.bincount(queries, scaled, count) / sizes)[queries]
-            deviation = np.sqrt(np.bincount(queries, rest * rest, count) / sizes)
+            deviation: Floats = np.sqrt(np.bincount(queries, rest * rest, count) / sizes)
             flat = (largest == least)[queries]
-            return np.where(flat, 0.0, rest / np.where(flat, 1.0, deviation[queries]))
+            distances: Floats = np.where(flat, 0.0, rest / np.where(flat, 1.0, deviation[queries]))
+            return distances
 
     def _fill(self, column: Floats, there: Bools, queries: Int64s, count: int, where: str) -> None:
         """Give missing documents what they get."""

@@ -8,6 +8,7 @@ query without judgements does not count, and one without relevant documents has 
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -47,7 +48,7 @@ class Judgements:
         edges = dataset.corpus.sentence_edges
         if column is not None:
             grades = dataset.qualities[column]
-            known = [grades[first:last] for first, last in zip(edges[:-1], edges[1:], strict=True)]
+            known = [grades[first:last] for first, last in itertools.pairwise(edges)]
             counted = np.diff(edges) > 0
         else:
             references = dataset.references or ((),) * len(dataset)
@@ -218,7 +219,7 @@ class ReciprocalRank(OrderMetric):
     version = VERSION
 
     def _measure(self, judgements: Judgements, depth: int) -> Measure:
-        return Measure(FIRST, np.ones(len(judgements.grades)), 1.0 / np.arange(1, depth + 1))
+        return Measure(FIRST, np.ones(len(judgements.grades)), 1.0 / np.arange(1.0, depth + 1.0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,4 +289,4 @@ class RankBiasedPrecision(OrderMetric):
         return {"p": f"{self.p:.17g}"}
 
     def _measure(self, judgements: Judgements, depth: int) -> Measure:
-        return Measure(SUM, np.full(len(judgements.grades), 1.0 - self.p), self.p ** np.arange(depth))
+        return Measure(SUM, np.full(len(judgements.grades), 1.0 - self.p), np.power(self.p, np.arange(float(depth))))

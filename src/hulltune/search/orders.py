@@ -96,7 +96,15 @@ class Orders:
             of_measures = []
             for number, measure in enumerate(self._measures):
                 places, owners, changes, starts = order_changes(
-                    self._judgements.judged, measure, first, last, scores[0], scores[row], exponents[[0, row]], low, high
+                    self._judgements.judged,
+                    measure,
+                    first,
+                    last,
+                    scores[0],
+                    scores[row],
+                    exponents[[0, row]],
+                    low,
+                    high,
                 )
                 cells = owners.astype(np.int64) + (first + number * queries)
                 of_measures.append(Changes(places, cells, changes, starts[None]))

@@ -20,9 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import FloatRows, Floats, Int32s, Int64Rows, Int64s
+from hulltune.arrays import Floats, Int32s, Int64Rows, Int64s
 from hulltune.kernels.load.kernel import borrowing, inlined, kernel, part
-from hulltune.kernels.scores.exact import FAR
 from hulltune.kernels.scores.segments import PLAIN, to_grid
 from hulltune.kernels.simd.simd import (
     LANES,
@@ -370,7 +369,9 @@ def _rounded(value: int) -> int:
 
 
 @kernel
-def sums_along(places: Floats, order: Int64s, cells: Int64s, changes: Int64s, starts: Int64Rows) -> tuple[Floats, Int64Rows]:
+def sums_along(
+    places: Floats, order: Int64s, cells: Int64s, changes: Int64s, starts: Int64Rows
+) -> tuple[Floats, Int64Rows]:
     """The sums over queries of values, rounded query by query, on all intervals of a line, and their breakpoints.
 
     ``starts`` are the values (columns, queries) at the lower end, and ``cells`` numbers of its entries. ``order`` sorts
