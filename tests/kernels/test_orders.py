@@ -72,7 +72,8 @@ def test_every_interval_has_the_value_of_its_order(
     )
     assert np.all((places > low) & (places < high))
     breakpoints, sums = sums_along(places, np.argsort(places), owners.astype(np.int64), changes, starts[None])
-    assert np.all(np.diff(breakpoints) > 0) and np.all(np.diff(sums[:, 0]) != 0)
+    assert np.all(np.diff(breakpoints) > 0)
+    assert np.all(np.diff(sums[:, 0]) != 0)
     meetings = {
         Fraction(a[1] - b[1], b[0] - a[0]) for some in lines for a, b in itertools.combinations(some, 2) if a[0] != b[0]
     }

@@ -88,7 +88,8 @@ class Normalisation:
         if self.name == "none" or not len(scores):
             return scores
         if self.name == "rrf":
-            return 1.0 / (self.constant + ranks)
+            gained: Floats = 1.0 / (self.constant + ranks)
+            return gained
         least, largest = np.full(count, np.inf), np.full(count, -np.inf)
         np.minimum.at(least, queries, scores)
         np.maximum.at(largest, queries, scores)
