@@ -88,8 +88,7 @@ class Normalisation:
         if self.name == "none" or not len(scores):
             return scores
         if self.name == "rrf":
-            gained: Floats = 1.0 / (self.constant + ranks)
-            return gained
+            return np.reciprocal(self.constant + ranks.astype(np.float64))
         least, largest = np.full(count, np.inf), np.full(count, -np.inf)
         np.minimum.at(least, queries, scores)
         np.maximum.at(largest, queries, scores)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
+from hulltune.kernels.orders.bounds import Boxed, order_bounds
 from hulltune.kernels.orders.changes import COARSE_BITS, FINE_BITS, Measure, order_changes, sums_along
 from hulltune.lines.compute import Block, blocks_of
 from hulltune.lines.scoring import EdgeScorer
@@ -71,6 +72,22 @@ class Orders:
             found += workers.map(self._surface, self._lines(origin, directions[some], intervals[some], workers))
         return found
 
+    def bound(self, boxed: Boxed, low: float, high: float) -> ErrorSurface:
+        """The surface of bounds along the line of a box of weights (see kernels/orders/bounds.py)."""
+        queries, found = len(self._judgements.counted), []
+        for number, measure in enumerate(self._measures):
+            places, owners, changes, starts = order_bounds(self._judgements.judged, measure, boxed, low, high)
+            found.append(Changes(places, owners.astype(np.int64) + number * queries, changes, starts[None]))
+        return self._surface(_beside(found))
+
+    def largest_of_queries(self, of_documents: Floats) -> Floats:
+        """The largest number of the documents of each query; 0 for a query without any."""
+        offsets = self._judgements.judged.document_offsets
+        largest = np.zeros(len(offsets) - 1)
+        filled = np.diff(offsets) > 0
+        largest[filled] = np.maximum.reduceat(of_documents, offsets[:-1][filled])
+        return largest
+
     def _surface(self, line: Changes) -> ErrorSurface:
         breakpoints, sums = sums_along(line.places, np.argsort(line.places), line.cells, line.changes, line.starts)
         statistics = np.empty((len(sums), 2 * len(self._measures)), dtype=np.int64)
@@ -108,9 +125,13 @@ class Orders:
                 )
                 cells = owners.astype(np.int64) + (first + number * queries)
                 of_measures.append(Changes(places, cells, changes, starts[None]))
-            whole = Changes.together(of_measures)
-            lines.append(whole._replace(starts=np.concatenate([each.starts for each in of_measures])))
+            lines.append(_beside(of_measures))
         return lines
+
+
+def _beside(measures: Sequence[Changes]) -> Changes:
+    """The changes of several measures of the same queries."""
+    return Changes.together(measures)._replace(starts=np.concatenate([each.starts for each in measures]))
 
 
 def rounded(values: Int64s) -> Int64s:

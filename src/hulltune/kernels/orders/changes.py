@@ -120,7 +120,7 @@ def _sift(keys: Floats, marks: Int64s, size: int, at: int, key: float, mark: int
 
 
 @inlined
-def _offer(keys: Floats, marks: Int64s, size: int, most: int, key: float, mark: int) -> int:
+def offer(keys: Floats, marks: Int64s, size: int, most: int, key: float, mark: int) -> int:
     """Keep the ``most`` smallest keys in a heap; returns its size."""
     if size == most:
         if key < keys[0]:
@@ -135,7 +135,7 @@ def _offer(keys: Floats, marks: Int64s, size: int, most: int, key: float, mark: 
 
 
 @inlined
-def _sort(keys: Floats, marks: Int64s, size: int) -> None:
+def sort(keys: Floats, marks: Int64s, size: int) -> None:
     """Sort a heap, the smallest key first."""
     for last in range(size - 1, 0, -1):
         key, mark = keys[last], marks[last]
@@ -144,7 +144,7 @@ def _sort(keys: Floats, marks: Int64s, size: int) -> None:
 
 
 @inlined
-def _worth(measure: Measure, entry: int, rank: int, relevant: int) -> int:
+def worth(measure: Measure, entry: int, rank: int, relevant: int) -> int:
     """The value of a document at a rank, where so many of the documents down to it are relevant."""
     if rank > measure.discounts.size:
         return 0
@@ -194,20 +194,20 @@ def _one_document(
                 if always >= most:
                     return total, 0
             elif along > 0.0 and place < piece.high:
-                up_count = _offer(ups, up_marks, up_count, most, place, is_relevant[j])
+                up_count = offer(ups, up_marks, up_count, most, place, is_relevant[j])
                 if up_count == most:
                     up_limit = ups[0] + abs(ups[0]) * LOOSE
             elif along < 0.0 and place > piece.low:
-                down_count = _offer(downs, down_marks, down_count, most, -place, is_relevant[j])
+                down_count = offer(downs, down_marks, down_count, most, -place, is_relevant[j])
                 if down_count == most:
                     down_limit = -downs[0] - abs(downs[0]) * LOOSE
-    _sort(ups, up_marks, up_count)
-    _sort(downs, down_marks, down_count)
+    sort(ups, up_marks, up_count)
+    sort(downs, down_marks, down_count)
     # Where a heap of downs is full, more documents may be above at first: the rank is then beyond the depth anyway.
     rank, relevant = 1 + always + down_count, 1 + always_relevant
     for down in range(down_count):
         relevant += down_marks[down]
-    start = value = _worth(measure, entry, rank, relevant)
+    start = value = worth(measure, entry, rank, relevant)
     up, down = 0, down_count - 1
     while (up < up_count or down >= 0) and up < most:
         place = math.inf if up == up_count else ups[up]
@@ -218,7 +218,7 @@ def _one_document(
         while down >= 0 and -downs[down] == place:
             rank, relevant, down = rank - 1, relevant - down_marks[down], down - 1
         # Behind the last of a full heap of ups there may be others: the document has left the first ranks for good.
-        now = 0 if up == most else _worth(measure, entry, rank, relevant)
+        now = 0 if up == most else worth(measure, entry, rank, relevant)
         if now != value:
             found.places[total], found.queries[total] = _in_units(piece, place), query
             found.changes[total] = now - value
@@ -258,18 +258,18 @@ def _best_document(
             if first == piece.low:
                 above_at_first += 1
             else:
-                count = _offer(keys, marks, count, 2 * n, first, 1)
+                count = offer(keys, marks, count, 2 * n, first, 1)
             if last < piece.high:
-                count = _offer(keys, marks, count, 2 * n, last, -1)
-    _sort(keys, marks, count)
+                count = offer(keys, marks, count, 2 * n, last, -1)
+    sort(keys, marks, count)
     rank = 1 + above_at_first
-    start = value = _worth(measure, entry, rank, 1)
+    start = value = worth(measure, entry, rank, 1)
     event = 0
     while event < count:
         place = keys[event]
         while event < count and keys[event] == place:
             rank, event = rank + marks[event], event + 1
-        now = _worth(measure, entry, rank, 1)
+        now = worth(measure, entry, rank, 1)
         if now != value:
             found.places[total], found.queries[total] = _in_units(piece, place), query
             found.changes[total] = now - value
