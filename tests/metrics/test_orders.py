@@ -57,8 +57,7 @@ def judged_lists(runs: list[Run], judged: Judged, normalisation: str = "none") -
 
 def statistics(dataset: Dataset, metric: OrderMetric, weights: list[float]) -> np.ndarray:
     """The statistics of each query."""
-    judgements = Judgements.of(dataset, None)
-    orders = Orders(EdgeScorer(dataset.corpus), judgements, [metric.measure(judgements)])
+    orders = Orders(EdgeScorer(dataset.corpus), Judgements.of(dataset, metric), metric)
     return orders.statistics(np.array(weights))
 
 
@@ -155,6 +154,6 @@ def test_wrong_options_and_judgements_are_one_line() -> None:
         RankBiasedPrecision(p=1.0)
     dataset = judged_lists([Run("run", "run", ["q"], ["a"], np.array([1.0]))], {"q": {"a": 1}})
     with pytest.raises(InputError, match="query q: the reference 'a house' is no judgement"):
-        Judgements.of(replace(dataset, references=(("a house",),)), None)
+        Judgements.of(replace(dataset, references=(("a house",),)), Ndcg())
     with pytest.raises(InputError, match="told by the order of all candidates"):
         Ndcg().prepare([["1 a"]]).statistics(np.array([0]), ["a"])

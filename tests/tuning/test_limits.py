@@ -84,7 +84,7 @@ def test_a_start_outside_the_constraints_is_refused_not_returned(start: Any, lim
     ("limits", "complaint"),
     [
         ({"fix": {"lm": 1.0}}, "unknown feature in fix: 'lm'"),
-        ({"sign": {"f0": "positive"}}, r"sign: the sign of 'f0' is 'positive'; expected '\+' or '-'"),
+        ({"sign": {"f0": "positive"}}, r"sign: the sign of 'f0' is 'positive'; expected '\+', '-' or 'any'"),
         ({"min": {"f0": 1.0}, "max": {"f0": 0.5}}, "'f0': no weight lies between 1 and 0.5"),
         ({"fix": {"f0": 2.0}, "max": {"f0": 1.0}}, "'f0' is fixed at 2, outside its bounds"),
         ({"tie": [["f0", "f1"], ["f1", "f2"]]}, "a feature stands in two groups"),

@@ -60,7 +60,7 @@ class OrderBoxes:
         self.orders, self.space, self.workers = orders, space, workers
         columns = (features @ space.axes).T
         self._columns = np.ascontiguousarray(np.pad(columns, ((0, 0), (0, LANES))))
-        lows, highs = space.faces.lows, space.faces.highs
+        lows, highs = space.lows, space.highs
         largest = np.maximum(np.abs(lows), np.abs(highs)).max(axis=0)
         sizes = np.abs(columns.T) @ largest
         self._safeties = ROUNDED * orders.largest_of_queries(sizes)
@@ -77,7 +77,7 @@ class OrderBoxes:
         """A box for each face."""
         boxes = []
         for number, face in enumerate(self._faces):
-            low, high = self.space.faces.lows[number], self.space.faces.highs[number]
+            low, high = self.space.lows[number], self.space.highs[number]
             centre, radii = (low + high) / 2.0, (high - low) / 2.0
             centre[face.line] = radii[face.line] = 0.0
             boxes.append(

@@ -126,6 +126,8 @@ class Metric(ABC):
     """Whether many threads may ask for statistics at once: they depend on the outputs alone, and nothing is kept."""
     batch_size: int = 1024
     """The most outputs to ask for at a time. Answers are stored batch by batch, so costly ones come in small ones."""
+    answers: str = "winner"
+    """What the metric is about: the "winner" of each sentence, or the "order" of all its candidates."""
     reads: tuple[str, ...] = ()
     """The columns of the data that the metric reads, a number for each candidate; they are then no features."""
 

@@ -39,6 +39,7 @@ class Combination(Metric):
         self.constant: float = float(constant)
         self._check()
         self.higher_is_better = self._gains()[0]
+        self.answers = self._answers()
         self.waits = any(metric.waits for metric in self.metrics)
         self.threaded = all(metric.threaded for metric in self.metrics)
         self.batch_size = min(metric.batch_size for metric in self.metrics)
@@ -74,6 +75,17 @@ class Combination(Metric):
                 f"{' and '.join(_direction(metric) for metric in (first, other))}; "
                 f"did you mean the weight {-weight:g} for {other.name}?"
             )
+
+    def _answers(self) -> str:
+        first = self.metrics[0]
+        for other in self.metrics:
+            if other.answers != first.answers:
+                order, winner = (first, other) if first.answers == "order" else (other, first)
+                raise InputError(
+                    f"{order.name} is about the order of all candidates, and {winner.name} about the first; "
+                    "expected metrics of one kind"
+                )
+        return first.answers
 
     @property
     def signature(self) -> str:

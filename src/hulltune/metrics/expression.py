@@ -1,6 +1,7 @@
 """The language of metrics: ``bleu``, ``bleu:tokenize=intl,lowercase=true``, ``0.5*bleu - 0.5*ter``.
 
-A metric is ``name`` or ``dotted.module:Class``, with options after a colon: ``key=value,key=value``. A value is quoted,
+A metric is ``name`` or ``dotted.module:Class``, with options after a colon: ``key=value,key=value``. A number after @
+(``ndcg@10``) is its option ``depth``. A value is quoted,
 or anything up to a comma, a blank or a parenthesis. What stands between metrics and numbers is read by ``ast``, as
 Python. Nothing is evaluated: all but sums of metrics with constant weights is refused.
 """
@@ -18,7 +19,7 @@ _TERM = re.compile(
     rf"""
     (?P<number> (?:[0-9]+\.?[0-9]*|\.[0-9]+) (?:[eE][+-]?[0-9]+)? )
     # chrf++ is a name of its own, so two pluses right after a word belong to it.
-    | (?P<name> [A-Za-z_][\w.]*(?:\+\+)? (?: :[A-Za-z_]\w*(?![\w=]) )? )
+    | (?P<name> [A-Za-z_][\w.]*(?:\+\+)? (?: :[A-Za-z_]\w*(?![\w=]) )? ) (?: @(?P<depth> [0-9]+) )?
       (?: : (?P<options> {_OPTION.pattern} (?:,{_OPTION.pattern})* ) )?
     """,
     re.VERBOSE,
@@ -79,7 +80,7 @@ class _Text:
         self._end = found.end()
         if found["number"] is not None:
             return found[0]
-        options: dict[str, str] = {}
+        options: dict[str, str] = {} if found["depth"] is None else {"depth": found["depth"]}
         for option in _OPTION.finditer(found["options"] or ""):
             if option[1] in options:
                 raise self._error(f"the option {option[1]} is given twice", found.start("options") + option.start())

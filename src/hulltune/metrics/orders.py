@@ -24,6 +24,7 @@ from hulltune.kernels.orders.changes import COARSE_BITS, FIRST, PRECISION, SUM, 
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import Ratio
 from hulltune.metrics.checks import VERSION, check_number, checked_statistics, ratio, signature
+from hulltune.metrics.combination import Combination
 
 UNIT = 2.0**COARSE_BITS
 
@@ -43,9 +44,17 @@ class Judgements:
     """The queries with any judgement."""
 
     @staticmethod
-    def of(dataset: Dataset, column: str | None) -> Judgements:
-        """The judgements of a dataset: in its references, or in a column of its candidates."""
-        edges = dataset.corpus.sentence_edges
+    def of(dataset: Dataset, metric: Metric) -> Judgements:
+        """The judgements of a dataset for a metric: in its references, or in a column of its candidates."""
+        columns = {each.column for each in order_metrics(metric)}
+        if len(columns) > 1:
+            raise InputError(
+                f"{metric.name}: grades from several places ({', '.join(sorted(c or 'judgements' for c in columns))}); "
+                "expected one for all measures"
+            )
+        if not dataset.is_lists:
+            raise InputError(f"{metric.name}: is for orders of the candidates of lists, and these are forests")
+        column, edges = columns.pop(), dataset.corpus.sentence_edges
         if column is not None:
             grades = dataset.qualities[column]
             known = [grades[first:last] for first, last in itertools.pairwise(edges)]
@@ -99,6 +108,12 @@ def _grades_of(group: Sequence[str], query: object) -> dict[str, float]:
             )
         grades[document] = value
     return grades
+
+
+def order_metrics(metric: Metric) -> tuple[OrderMetric, ...]:
+    """The measures of orders in a metric, which is one of them, or a sum of some."""
+    parts = metric.metrics if isinstance(metric, Combination) else (metric,)
+    return tuple(part for part in parts if isinstance(part, OrderMetric))
 
 
 class PreparedOrder(PreparedMetric):

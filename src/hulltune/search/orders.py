@@ -9,10 +9,11 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.kernels.orders.bounds import Boxed, order_bounds
-from hulltune.kernels.orders.changes import COARSE_BITS, FINE_BITS, Measure, order_changes, sums_along
+from hulltune.kernels.orders.changes import COARSE_BITS, FINE_BITS, order_changes, sums_along
 from hulltune.lines.compute import Block, blocks_of
 from hulltune.lines.scoring import EdgeScorer
-from hulltune.metrics.orders import Judgements
+from hulltune.metrics.base import Metric
+from hulltune.metrics.orders import Judgements, order_metrics
 from hulltune.surface import ErrorSurface
 from hulltune.threads import ALONE, Workers
 
@@ -47,16 +48,36 @@ class Orders:
     numbers, so sums do not depend on the order of queries, nor on threads.
     """
 
-    def __init__(self, scorer: EdgeScorer, judgements: Judgements, measures: Sequence[Measure]) -> None:
-        self._scorer, self._judgements, self._measures = scorer, judgements, tuple(measures)
+    def __init__(self, scorer: EdgeScorer, judgements: Judgements, metric: Metric) -> None:
+        self.judgements = judgements
+        self._scorer = scorer
+        self._measures = [each.measure(judgements) for each in order_metrics(metric)]
 
     def statistics(self, weights: Floats, *, workers: Workers = ALONE) -> Int64s:
         """The statistics of each query under ``weights``: (queries, 2 · measures)."""
         no_direction = np.zeros((1, len(weights)))
         (line,) = self._lines(weights, no_direction, WHOLE_LINE, workers)
-        found = np.empty((len(self._judgements.counted), 2 * len(self._measures)), dtype=np.int64)
-        found[:, 0::2] = rounded(line.starts).T
-        found[:, 1::2] = self._judgements.counted[:, None]
+        return self._with_counts(line.starts)
+
+    def best(self) -> tuple[Int64s, Int64s]:
+        """The statistics of each query in its best order, by grade, and the first document of each; −1 for none."""
+        judged, edges = self.judgements.judged, self.judgements.judged.document_offsets
+        grades = np.zeros(edges[-1])
+        grades[judged.documents] = self.judgements.grades
+        level, exponents = np.zeros(len(grades)), np.zeros((2, len(edges) - 1), dtype=np.int64)
+        starts = [
+            order_changes(judged, measure, 0, len(edges) - 1, grades, level, exponents, -np.inf, np.inf)[3]
+            for measure in self._measures
+        ]
+        order = np.lexsort((np.arange(len(grades)), -grades, np.repeat(np.arange(len(edges) - 1), np.diff(edges))))
+        firsts = np.where(np.diff(edges) > 0, np.append(order, 0)[edges[:-1]], -1)
+        return self._with_counts(np.array(starts)), firsts
+
+    def _with_counts(self, starts: Int64s) -> Int64s:
+        """The statistics of each query, from its values."""
+        found = np.empty((starts.shape[1], 2 * len(self._measures)), dtype=np.int64)
+        found[:, 0::2] = rounded(starts).T
+        found[:, 1::2] = self.judgements.counted[:, None]
         return found
 
     def surfaces(
@@ -64,7 +85,7 @@ class Orders:
     ) -> list[ErrorSurface]:
         """The error surfaces along several directions, each within its interval."""
         depth = sum(measure.discounts.size for measure in self._measures)
-        places = 2 * len(self._judgements.grades) * min(depth, self._judgements.longest)
+        places = 2 * len(self.judgements.grades) * min(depth, self.judgements.longest)
         at_once = max(MOST_CHANGES // max(places, 1), 1)
         found = []
         for first in range(0, len(directions), at_once):
@@ -74,15 +95,15 @@ class Orders:
 
     def bound(self, boxed: Boxed, low: float, high: float) -> ErrorSurface:
         """The surface of bounds along the line of a box of weights (see kernels/orders/bounds.py)."""
-        queries, found = len(self._judgements.counted), []
+        queries, found = len(self.judgements.counted), []
         for number, measure in enumerate(self._measures):
-            places, owners, changes, starts = order_bounds(self._judgements.judged, measure, boxed, low, high)
+            places, owners, changes, starts = order_bounds(self.judgements.judged, measure, boxed, low, high)
             found.append(Changes(places, owners.astype(np.int64) + number * queries, changes, starts[None]))
         return self._surface(_beside(found))
 
     def largest_of_queries(self, of_documents: Floats) -> Floats:
         """The largest number of the documents of each query; 0 for a query without any."""
-        offsets = self._judgements.judged.document_offsets
+        offsets = self.judgements.judged.document_offsets
         largest = np.zeros(len(offsets) - 1)
         filled = np.diff(offsets) > 0
         largest[filled] = np.maximum.reduceat(of_documents, offsets[:-1][filled])
@@ -92,7 +113,7 @@ class Orders:
         breakpoints, sums = sums_along(line.places, np.argsort(line.places), line.cells, line.changes, line.starts)
         statistics = np.empty((len(sums), 2 * len(self._measures)), dtype=np.int64)
         statistics[:, 0::2] = sums
-        statistics[:, 1::2] = int(self._judgements.counted.sum())
+        statistics[:, 1::2] = int(self.judgements.counted.sum())
         return ErrorSurface(breakpoints, statistics)
 
     def _lines(self, origin: Floats, directions: Floats, intervals: Floats, workers: Workers) -> list[Changes]:
@@ -106,14 +127,14 @@ class Orders:
     def _of_block(self, block: Block, weights: Floats, intervals: Floats) -> list[Changes]:
         """The changes of a block of queries along each direction."""
         first, last = block
-        queries = len(self._judgements.counted)
+        queries = len(self.judgements.counted)
         scores, exponents = self._scorer.scores(first, last, weights)
         lines = []
         for row, (low, high) in enumerate(intervals.tolist(), start=1):
             of_measures = []
             for number, measure in enumerate(self._measures):
                 places, owners, changes, starts = order_changes(
-                    self._judgements.judged,
+                    self.judgements.judged,
                     measure,
                     first,
                     last,

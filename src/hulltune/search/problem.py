@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -23,8 +24,10 @@ from hulltune.kernels.surfaces.sweep import OutputRows, Segments, Wanted
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Known, Metric, References, Rough
 from hulltune.metrics.memory import Memory
+from hulltune.metrics.orders import Judgements
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
+from hulltune.search.orders import Orders
 from hulltune.search.outputs import Outputs, Sentences
 from hulltune.search.shards import Derivations, Shard, cut, joined, lines_in_parts
 from hulltune.surface import ErrorSurface
@@ -137,7 +140,7 @@ class Problem:
         )
         rows = np.full(len(corpus), -1, dtype=np.int64)
         empty = np.flatnonzero(np.diff(corpus.sentence_edges) == 0)
-        if len(empty):
+        if len(empty) and metric.answers != "order":
             rows[empty] = memory.ask(empty, [""] * len(empty))
         return Problem(dataset, metric, memory, sentences, rows)
 
@@ -151,6 +154,13 @@ class Problem:
     def references(self) -> References:
         """The references of each sentence; none where the metric needs none and the data have none."""
         return self.dataset.references or ((),) * len(self.dataset)
+
+    @cached_property
+    def orders(self) -> Orders | None:
+        """What tells of the orders of candidates, if these are the answers (see Metric.answers)."""
+        if self.metric.answers != "order":
+            return None
+        return Orders(self.scorer, Judgements.of(self.dataset, self.metric), self.metric)
 
     @property
     def outputs(self) -> Outputs:
@@ -188,8 +198,14 @@ class Problem:
         return self.outputs.text(output)
 
     def picks(self, weights: Weights, *, workers: Workers = ALONE) -> Picks:
-        """The winners under ``weights``: the output with the highest score, of equals the first."""
-        return self.picked(self._winners(weights, workers), workers=workers)
+        """The winners under ``weights``: the output with the highest score, of equals the first.
+
+        Where answers are orders, the winner is the first of an order, and statistics are those of the whole.
+        """
+        winners = self._winners(weights, workers)
+        if self.orders is not None:
+            return Picks(winners, self.orders.statistics(self._vector(weights), workers=workers))
+        return self.picked(winners, workers=workers)
 
     def picked(self, outputs: Int64s, *, workers: Workers = ALONE) -> Picks:
         """Outputs with their statistics, as Picks."""
@@ -202,6 +218,8 @@ class Problem:
         """The summed statistics of the winners under ``weights``."""
         from hulltune.kernels.surfaces.rows import total_of_rows
 
+        if self.orders is not None:
+            return exact_sum(self.orders.statistics(self._vector(weights), workers=workers))
         outputs = self._winners(weights, workers)
         row_of = self.memory.row_of(outputs[outputs >= 0], workers=workers)
         table = self.table  # after the rows were asked for: it may have grown
@@ -214,8 +232,11 @@ class Problem:
         return total
 
     def _winners(self, weights: Weights, workers: Workers) -> Int64s:
-        vector = feature_vector(weights, self.feature_names, "weights")
+        vector = self._vector(weights)
         return np.concatenate(workers.map(lambda shard: shard.winners(vector), self._cut(workers)))
+
+    def _vector(self, weights: Weights) -> Floats:
+        return feature_vector(weights, self.feature_names, "weights")
 
     def score(self, weights: Weights, *, workers: Workers = ALONE) -> float:
         """The metric of the winners under ``weights``."""
@@ -241,6 +262,8 @@ class Problem:
         self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE
     ) -> list[ErrorSurface]:
         """The error surfaces along several directions, each within its interval."""
+        if self.orders is not None:
+            return self.orders.surfaces(origin, directions, intervals, workers=workers)
         segments = self.segments(origin, directions, intervals, workers=workers)
         self.memory.learn_lines(segments, workers=workers)
         self.memory.compact(workers=workers)  # before the lines, each of which needs it
@@ -254,7 +277,8 @@ class Problem:
 
     def sweep(
         self,
-        segments: Segments,
+        origin: Floats,
+        directions: Floats,
         bounds: Floats,
         scales: Floats,
         below: Floats,
@@ -269,12 +293,18 @@ class Problem:
         line; "below" are all whose losses are not above it; others may be among them. The metric is asked for the
         losses of few intervals. Statistics that are no small whole numbers are swept line by line, and all are kept.
         """
+        if self.orders is not None:
+            surfaces = self.orders.surfaces(origin, directions, bounds, workers=workers)
+            return self._swept_one_by_one(surfaces.__getitem__, bounds, scales, points, workers)
+        segments = self.segments(origin, directions, bounds, workers=workers)
         from hulltune.kernels.surfaces.sweep import sweep
 
         self.memory.learn_lines(segments, workers=workers)
         rows = self._output_rows(workers)
         if not rows.table.size:
-            return self._swept_one_by_one(segments, bounds, scales, points, workers)
+            return self._swept_one_by_one(
+                lambda line: self.surface(_line(segments, bounds, line)), bounds, scales, points, workers
+            )
         rough = Rough() if keep == "all" else self.metric.rough
         wanted = Wanted(rough.kind, rough.numbers, rough.value(below, rows.width), keep == "best")
         # The metric is asked once for all lines, unless there are so many intervals that threads should share them.
@@ -300,13 +330,18 @@ class Problem:
         )
 
     def _swept_one_by_one(
-        self, segments: Segments, bounds: Floats, scales: Floats, points: Floats, workers: Workers
+        self,
+        surface_of: Callable[[int], ErrorSurface],
+        bounds: Floats,
+        scales: Floats,
+        points: Floats,
+        workers: Workers,
     ) -> Swept:
         """All intervals of lines whose statistics are of any type."""
         from hulltune.kernels.surfaces.steps import intervals_between
 
         def sweep_line(line: int) -> tuple[Any, ...]:
-            surface = self.surface(_line(segments, bounds, line))
+            surface = surface_of(line)
             losses = surface.losses(self.metric.loss)
             intervals = intervals_between(surface.breakpoints, bounds[line, 0], bounds[line, 1], scales[line])
             return *intervals, losses, losses[np.searchsorted(surface.breakpoints, points[line], side="right")]
@@ -354,7 +389,8 @@ class Problem:
     @property
     def has_own_choice(self) -> bool:
         """Whether there is a baseline without weights: every sentence is a list, whose order is the decoder's."""
-        return bool(np.all((self.dataset.first_choices >= 0) | (np.diff(self.corpus.sentence_edges) == 0)))
+        chosen = (self.dataset.first_choices >= 0) | (np.diff(self.corpus.sentence_edges) == 0)
+        return self.orders is None and bool(np.all(chosen))
 
     @property
     def has_some_own_choice(self) -> bool:
@@ -365,6 +401,8 @@ class Problem:
         """The picks before tuning: the first choice of a list, and the best output of a forest under ``weights``."""
         if weights is None and not self.has_own_choice:
             raise InputError("a forest has no first choice of its own: give weights to compare with")
+        if self.orders is not None and weights is not None:
+            return self.picks(weights, workers=workers)
         lists = np.flatnonzero(self.dataset.first_choices >= 0)
         outputs = np.full(len(self.corpus), -1, dtype=np.int64)
         if weights is not None and not self.has_own_choice:

@@ -185,11 +185,10 @@ def _round(
     if not len(lines):
         return Round(origin, current_loss, numbers, lines, np.empty(0), np.empty(0), points)
     scales = _sizes_beside(origin, lines)
-    segments = problem.segments(origin, lines, bounds, workers=setting.workers)
     if penalty is None:
         below = np.full(len(lines), current_loss)
         swept = problem.sweep(
-            segments, bounds, scales, below, points,
+            origin, lines, bounds, scales, below, points,
             keep="best" if policy.smoothing == "none" else "all", workers=setting.workers,
         )  # fmt: skip
         etas, losses = _steps(swept, bounds, scales, current_loss, policy)
@@ -198,7 +197,7 @@ def _round(
         rows = penalty.along(origin, lines)
         # An interval is of use only if its loss and the least penalty of the whole line are below the current sum.
         below = current_loss - penalty.least(rows)
-        swept = problem.sweep(segments, bounds, scales, below, points, keep="below", workers=setting.workers)
+        swept = problem.sweep(origin, lines, bounds, scales, below, points, keep="below", workers=setting.workers)
         etas, losses = choose_penalised(swept.intervals, swept.losses, current_loss, scales, rows, penalty.angle)
         sampled = swept.sampled + penalty.at(rows, points)
     sampled[(points < bounds[:, :1]) | (points > bounds[:, 1:])] = np.nan

@@ -18,6 +18,7 @@ from hulltune.metrics.base import Metric
 from hulltune.metrics.wer import Cer, Wer
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units, some_axes
+from hulltune.search.orders import Orders
 from hulltune.search.problem import Problem, exact_sum
 from hulltune.search.steps import Position, best_step
 from hulltune.search.strategy import Setting
@@ -89,6 +90,8 @@ def oracle_of(problem: Problem, *, weights: Any = None, k: int = NBEST, threads:
     """The best score that one output for each sentence of a problem can reach; see ``best_reachable``."""
     if not problem.corpus.edges:
         raise InputError("corpus: no sentence has a derivation, so there is nothing to choose from")
+    if problem.orders is not None:
+        return _best_orders(problem, problem.orders)
     workers, metric = Workers(threads), problem.metric
     is_rate = isinstance(metric, (Wer, Cer)) and not problem.is_lists
     pool = (_nearest_pool if is_rate else _pool)(problem, weights, k, threads)
@@ -118,6 +121,14 @@ def oracle_of(problem: Problem, *, weights: Any = None, k: int = NBEST, threads:
         bound=None if bound is None else metric.score_of(bound),
         texts=tuple(texts.tolist()),
     )
+
+
+def _best_orders(problem: Problem, orders: Orders) -> Oracle:
+    """The best orders, by grade: no measure of an order can be better."""
+    statistics, firsts = orders.best()
+    score = float(problem.metric.score(exact_sum(statistics)))
+    texts = tuple(problem.text(document) for document in firsts.tolist())
+    return Oracle(score, problem.metric.signature, "exact, all documents by grade", True, score, texts)
 
 
 @dataclass(frozen=True, eq=False)
