@@ -117,3 +117,38 @@ def test_a_line_without_a_number_has_no_room() -> None:
     assert room.tolist() == [False, False, True]
     assert np.isnan(found[:2]).all()
     assert found[2].tolist() == [-1.0, 0.0]
+
+
+BLOCKS = ("lm", "lm_wide", "TM0_0", "TM0_1", "TM1_0", "a*b")
+
+
+def test_names_stand_for_blocks_and_patterns_and_the_own_name_goes_first() -> None:
+    compiled = Constraints(
+        sign={"TM*": "+", "TM0_1": "-"}, fix={"lm*": 2.0, "lm": 3.0}, max={"TM0": 5.0}, tie=[["TM1", "a*b"]]
+    ).compile(BLOCKS)
+    assert compiled.lower.tolist() == [3.0, 2.0, 0.0, -np.inf, 0.0, 0.0]
+    assert compiled.upper.tolist() == [3.0, 2.0, 5.0, 0.0, np.inf, np.inf]
+    assert [group.tolist() for group in compiled.tied_groups] == [[4, 5]]
+    held = Constraints(free=["TM?_0"], fix={"lm": 1.0}).holding(BLOCKS, None)
+    assert held.fix == {"lm": 1.0, "lm_wide": 0.0, "TM0_1": 0.0, "a*b": 0.0}
+
+
+def test_weights_for_orders_are_not_negative_unless_something_else_is_said() -> None:
+    given = Constraints(sign={"lm": "any"}, min={"TM0_0": -1.0}, fix={"TM1": -2.0}).for_orders(BLOCKS)
+    assert given.sign == {"lm": "any", "lm_wide": "+", "TM0_1": "+", "a*b": "+"}
+    assert given.compile(BLOCKS).lower.tolist() == [-np.inf, 0.0, -1.0, 0.0, -2.0, 0.0]
+    assert not Constraints(sign={"*": "any"}).for_orders(BLOCKS).compile(BLOCKS).lower.max() > -np.inf
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"fix": {"tm*": 1.0}}, "unknown feature in fix: 'tm\\*'"),
+        ({"fix": [("lm", 1.0)]}, "fix: expected values by name"),
+        ({"tie": [[]]}, "tie: got a group of no features"),
+        ({"sign": {"lm": "plus"}}, "expected '\\+', '-' or 'any'"),
+    ],
+)
+def test_wrong_names_are_one_line(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Constraints(**given).compile(BLOCKS)

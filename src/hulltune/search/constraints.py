@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.names import SCALES
 from hulltune.search.directions import inverse_units
 
+Value = TypeVar("Value")
+
+SIGNS = ("+", "-", "any")
 FARTHEST_WEIGHT = 1e6
 """The limit of a weight on a fixed scale, in units of its feature or of the start, so that none goes to infinity."""
 
@@ -23,6 +28,9 @@ FARTHEST_WEIGHT = 1e6
 @dataclass(frozen=True)
 class Constraints:
     """Constraints by feature name. They restrict the interval of every line search; nothing is clipped afterwards.
+
+    A name may stand for several features: a pattern such as ``lm*``, or the name of a block, ``TM0`` for ``TM0_0``,
+    ``TM0_1`` and so on. What is said of a feature by its own name goes before that.
 
     >>> from hulltune import Constraints
     >>> Constraints(fix={"am": 1.0}, min={"lm": 0.0}, max={"lm": 20.0}, tie=[["forward", "backward"]]).fix
@@ -36,7 +44,9 @@ class Constraints:
     min: Mapping[str, float] = field(default_factory=dict)
     max: Mapping[str, float] = field(default_factory=dict)
     sign: Mapping[str, str] = field(default_factory=dict)
-    """"+" for a weight of at least 0, "-" for one of at most 0."""
+    """"+" for a weight of at least 0, "-" for one of at most 0, "any" for either: where answers are orders, a weight of
+    which nothing else is said has the sign "+" (see ``for_orders``).
+    """
     tie: Sequence[Sequence[str]] = ()
     """Groups of features that share one weight."""
     scale: str = "l1"
@@ -46,6 +56,9 @@ class Constraints:
     """
 
     def __post_init__(self) -> None:
+        for what in ("fix", "min", "max", "sign"):
+            if not isinstance(getattr(self, what), Mapping):
+                raise InputError(f"{what}: expected values by name, such as {{'lm': 1.0}}, got {getattr(self, what)!r}")
         if self.scale not in SCALES:
             raise unknown_name("scale", self.scale, SCALES)
 
@@ -53,39 +66,42 @@ class Constraints:
         """The constraints with all weights but the free ones fixed: at the value in ``fix``, at the start, or at 0."""
         if self.free is None:
             return self
-        for name in self.free:
-            if name not in names:
-                raise unknown_name("feature in free:", name, names)
+        free = {name for key in self.free for name in features_of(key, names, "free")}
+        for name in free:
             if name in self.fix:
                 raise InputError(f"free, fix: {name!r} cannot be both")
         values = np.zeros(len(names)) if start is None else feature_vector(start, tuple(names), "start")
-        held = {name: float(value) for name, value in zip(names, values, strict=True) if name not in self.free}
-        return replace(self, free=None, fix={**held, **self.fix})
+        held = {name: float(value) for name, value in zip(names, values, strict=True) if name not in free}
+        return replace(self, free=None, fix={**held, **by_feature(self.fix, names, "fix")})
+
+    def for_orders(self, names: Sequence[str]) -> Constraints:
+        """The constraints with the sign "+" for each feature of which nothing is said.
+
+        Search engines take no other weights, and rankers whose scores are made comparable need none: free signs gain
+        on the queries that are tuned on, and nothing on others.
+        """
+        said = {name for what in ("sign", "min", "max", "fix") for name in by_feature(getattr(self, what), names, what)}
+        return replace(self, sign={**self.sign, **{name: "+" for name in names if name not in said}})
 
     def compile(self, names: Sequence[str]) -> CompiledConstraints:
         """The constraints over these features, checked against each other."""
         assert self.free is None  # see ``holding``
         column = {name: k for k, name in enumerate(names)}
-
-        def place(name: str, what: str) -> int:
-            if name not in column:
-                raise unknown_name(f"feature in {what}:", name, names)
-            return column[name]
-
         lower, upper = np.full(len(names), -math.inf), np.full(len(names), math.inf)
-        for name, sign in self.sign.items():
-            if sign not in ("+", "-"):
-                raise InputError(f"sign: the sign of {name!r} is {sign!r}; expected '+' or '-'")
-            (lower if sign == "+" else upper)[place(name, "sign")] = 0.0
+        for name, sign in by_feature(self.sign, names, "sign").items():
+            if sign not in SIGNS:
+                raise InputError(f"sign: the sign of {name!r} is {sign!r}; expected '+', '-' or 'any'")
+            if sign != "any":
+                (lower if sign == "+" else upper)[column[name]] = 0.0
         for what, values, bound, tighter in (
             ("min", self.min, lower, max),
             ("max", self.max, upper, min),
         ):
-            for name, value in values.items():
-                k = place(name, what)
+            for name, value in by_feature(values, names, what).items():
+                k = column[name]
                 bound[k] = tighter(float(bound[k]), _number(value, what, name))
-        for name, value in self.fix.items():
-            k = place(name, "fix")
+        for name, value in by_feature(self.fix, names, "fix").items():
+            k = column[name]
             number = _number(value, "fix", name)
             if not lower[k] <= number <= upper[k]:
                 raise InputError(f"{name!r} is fixed at {number:g}, outside its bounds [{lower[k]:g}, {upper[k]:g}]")
@@ -93,7 +109,7 @@ class Constraints:
         for k, name in enumerate(names):
             if lower[k] > upper[k] or lower[k] == math.inf or upper[k] == -math.inf:
                 raise InputError(f"{name!r}: no weight lies between {lower[k]:g} and {upper[k]:g}")
-        groups = self._groups(column, place)
+        groups = self._groups(column)
         for group in groups:
             if len(group) == 1:
                 continue
@@ -104,11 +120,13 @@ class Constraints:
             lower[group], upper[group] = low, high
         return CompiledConstraints(tuple(names), lower, upper, groups, self.scale)
 
-    def _groups(self, column: Mapping[str, int], place: Any) -> tuple[Int64s, ...]:
+    def _groups(self, column: Mapping[str, int]) -> tuple[Int64s, ...]:
         taken: dict[int, str] = {}
         groups = []
         for names in self.tie:
-            members = sorted({place(name, "tie") for name in names})
+            if not names:
+                raise InputError("tie: got a group of no features; expected two or more names")
+            members = sorted({column[name] for key in names for name in features_of(key, tuple(column), "tie")})
             for k in members:
                 if k in taken:
                     raise InputError(f"tie: a feature stands in two groups ({taken[k]} and {', '.join(names)})")
@@ -116,6 +134,22 @@ class Constraints:
             groups.append(np.array(members, dtype=np.int64))
         groups += [np.array([k], dtype=np.int64) for k in column.values() if k not in taken]
         return tuple(sorted(groups, key=lambda group: int(group[0])))
+
+
+def features_of(key: str, names: Sequence[str], what: str) -> list[str]:
+    """The features that a name stands for: itself, those that match a pattern, or the numbered ones of a block."""
+    if key in names:
+        return [key]
+    matching = [name for name in names if fnmatchcase(name, key) or re.fullmatch(re.escape(key) + r"_[0-9]+", name)]
+    if not matching:
+        raise unknown_name(f"feature in {what}:", key, names)
+    return matching
+
+
+def by_feature(given: Mapping[str, Value], names: Sequence[str], what: str) -> dict[str, Value]:
+    """Values by feature from values by name, which may stand for several features."""
+    found = {name: value for key, value in given.items() for name in features_of(key, names, what)}
+    return {**found, **{name: value for name, value in given.items() if name in found}}
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,6 +84,8 @@ class Setting:
         workers: Workers = ALONE,
     ) -> Setting:
         """The setting of a problem with constraints, a start if there is one, and the decoder's weights if known."""
+        if problem.orders is not None:
+            constraints = constraints.for_orders(problem.feature_names)
         compiled = constraints.holding(problem.feature_names, start).compile(problem.feature_names)
         units = feature_units(problem.corpus, workers=workers)
         check_units(units, problem.feature_names)
