@@ -16,7 +16,9 @@ FOREST_FORMATS = (
     "openfst", "kaldi", "slf", "cdec-json", "travatar", "moses-graph", "plf", "joshua", "forest",
     "openfst-text",
 )  # fmt: skip
-FORMATS = (*LIST_FORMATS, *FOREST_FORMATS)
+RANKING_FORMATS = ("trec", "letor")
+"""Formats of documents that rankers scored; their lists are queries."""
+FORMATS = (*LIST_FORMATS, *RANKING_FORMATS, *FOREST_FORMATS)
 """Formats of lists and forests that can be read."""
 WRITERS = ("packed", "moses", "jsonl", "forest", "openfst-text", "slf")
 """Formats that lists or forests can be written in."""

@@ -238,8 +238,22 @@ class Reading:
         unless="recognised from the files",
         among=FORMATS,
     )
-    missing: float | None = option(
-        None, "Treat missing features as 0.", "--missing 0", DATA, unless="they are an error"
+    missing: float | str | None = option(
+        None,
+        "What missing features count as: 0, or for scores of rankers any number, or least, the least of the query.",
+        "--missing X",
+        DATA,
+        unless="they are an error; for scores of rankers see docs/rankings.md",
+    )
+    normalise: str | None = option(
+        None,
+        "Make the scores of rankers comparable, query by query: minmax, zscore, l2, rrf (or rrf:k=60) or none.",
+        "--normalise NAME",
+        DATA,
+        unless="minmax for runs, none for other data",
+    )
+    window: int | None = option(
+        None, "Use only the N best documents of each ranker and query.", "--window N", DATA, unless="all", least=1
     )
     on_error: str = option(
         "raise",
@@ -295,7 +309,7 @@ class Reading:
     )
     negate: bool | Iterable[str] | None = option(
         None,
-        "Features of forests that are costs, so that their sign is changed: some by name, or "
+        "Features of forests or runs that are costs, so that their sign is changed: some by name, or "
         "all or none of them (in Python True or False).",
         "--negate NAME,…",
         DATA,
@@ -323,8 +337,10 @@ class Reading:
                 object.__setattr__(self, name, tuple(value))
         object.__setattr__(self, "dtype", getattr(self.dtype, "__name__", None) or str(self.dtype))
         check(self)
-        if self.missing is not None and self.missing != 0:
-            raise InputError(f"missing: got {self.missing!r}; expected 0, or nothing (a missing feature is an error)")
+        if (self.normalise, self.missing, self.window) != (None, None, None):
+            from hulltune.data.normalising import Normalisation  # with NumPy, which help does without
+
+            Normalisation.of(self.normalise or "minmax", self.missing, self.window)
         if self.ids not in IDS and not os.path.isfile(self.ids):
             raise unknown_name("way to count sentences (ids), and no file:", os.fspath(self.ids), IDS)
         if self.symbols is not None and not os.path.exists(self.symbols):

@@ -87,7 +87,7 @@ def start_for(lists: Dataset, path: str | None) -> str | dict[str, float] | None
     return weights_for(lists, path, missing=0.0)
 
 
-def weights_for(lists: Dataset, path: str, *, missing: float | None = None) -> dict[str, float]:
+def weights_for(lists: Dataset, path: str, *, missing: float | str | None = None) -> dict[str, float]:
     """The weights of a file for these lists; a feature without a weight has 0.
 
     A weight for an unknown feature is an error for lists, unless ``missing`` features count as 0; for forests it is
@@ -116,7 +116,7 @@ def weights_for(lists: Dataset, path: str, *, missing: float | None = None) -> d
     return weights
 
 
-def weight_vector(lists: Dataset, path: str, *, missing: float | None = None) -> Floats:
+def weight_vector(lists: Dataset, path: str, *, missing: float | str | None = None) -> Floats:
     """The weights of a file in the order of the features."""
     from hulltune.data.forest import feature_vector
 

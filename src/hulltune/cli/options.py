@@ -58,7 +58,10 @@ FILES = ("FILE", "FOLDER", "LISTS")
 RESULT_SUFFIXES = {".json": "result", ".ini": "moses", ".txt": "lines"}
 """The suffixes of files for a result, and the formats that they stand for: all of it, or its weights."""
 REPEATED = " Can be repeated."
-REFERENCES = "The references, one sentence per line; several files if sentences have several references."
+REFERENCES = (
+    "The references, one sentence per line; several files if sentences have several references. Of queries, the "
+    "judgements of their documents (qrels)."
+)
 PICKING = "The weights: a result of tune, JSON, a Moses ini file, or lines 'name value'."
 """The help of the options that most commands have."""
 _SPELLED = re.compile(r"(?:(-\w), )?(--[\w-]+)(?: (.+))?")
@@ -68,7 +71,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "ends": {"type": NAMES},
     "ids": {"type": NameOrFile(*IDS)},
     "metric": {"type": METRIC},
-    "missing": {"type": Number()},
+    "missing": {"type": Number(word="least")},
     "negate": {"type": Costs()},
     "questions": {"type": Written()},
     "regularise": {"type": Number(0, AUTO)},
@@ -186,7 +189,7 @@ def data_options(metavar: str = "LISTS…", *, judged: bool = False) -> Decorato
     files = "Lists or forests: files, folders, or patterns such as 'dev/*.gz'."
     lists = argument(DATA, "lists", metavar, files, nargs=-1, required=True, type=FILE)
     scored = (
-        {"ref": option(DATA, "-r, --ref FILE", REFERENCES, multiple=True), "metric": field_option(Tuning, "metric")}
+        {"ref": option(DATA, "-r, --ref FILE", REFERENCES, name="--qrels", multiple=True), "metric": field_option(Tuning, "metric")}
         if judged
         else {}
     )

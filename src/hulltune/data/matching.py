@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from hulltune.data.judging import doubts_of_judgements
 from hulltune.errors import InputError, Note
 from hulltune.wording import counted
 
@@ -51,13 +52,17 @@ class NamedReferences(tuple[tuple[str, ...], ...]):
 
     namings: Namings
     where: str
+    judge: bool
+    """Whether they are judgements of documents, which a query may lack."""
     _found: tuple[list[tuple[str, ...]], list[tuple[str, ...] | None]] | None
     """The last names that were looked for, and what was found: an STM file may be looked through seventy times."""
 
-    def __new__(cls, texts: Iterable[tuple[str, ...]], namings: Namings, where: str) -> NamedReferences:
+    def __new__(
+        cls, texts: Iterable[tuple[str, ...]], namings: Namings, where: str, *, judge: bool = False
+    ) -> NamedReferences:
         """Make references; ``where`` is the name of their file."""
         made = super().__new__(cls, texts)
-        made.namings, made.where, made._found = namings, where, None
+        made.namings, made.where, made.judge, made._found = namings, where, judge, None
         return made
 
     def found(self, names: Sequence[Sequence[str]]) -> list[tuple[str, ...] | None]:
@@ -99,7 +104,7 @@ def by_name(dataset: Dataset, references: References) -> tuple[References, str] 
             )
         return None
     for sentence, (texts, has_some) in enumerate(zip(found, filled, strict=True)):
-        if texts is None and has_some:
+        if texts is None and has_some and not named.judge:
             raise InputError(
                 f"{named.where}: no reference for {names[sentence][0]!r}; expected one for each "
                 f"{'list' if dataset.is_lists else 'forest'}, by id"
@@ -159,6 +164,10 @@ def matched_aloud(dataset: Dataset, references: References | None, *, needed: bo
     if not named:
         references = _without_ids(dataset, references)
     matched = dataset.matched(references, needed=needed)
+    if isinstance(references, NamedReferences) and references.judge:
+        for doubt in doubts_of_judgements(matched, references):
+            warnings.warn(doubt, Note, stacklevel=3)
+        return matched
     doubts = [*_unused(dataset, references, named, needed), *_other_case(matched)]
     if not named:
         doubts += _other_lines(dataset, references)

@@ -19,16 +19,16 @@ from hulltune.data.normalising import Normalisation
 from hulltune.errors import InputError
 from hulltune.formats.numbers import plain_number
 from hulltune.formats.rankings import Names, RankedDocuments
-from hulltune.formats.streams import Problems, numbered_lines, without_suffix
+from hulltune.formats.streams import Problems, first_lines, numbered_lines, without_suffix
 
 _NAMES = re.compile(r"#\s*(?:\d+=\S+\s*)+")
 _LINE = re.compile(r"[-+0-9.eE]+(?:\s+qid:\S+)?(?:\s+\d+:[-+0-9.eE]+)+\s*(?:#.*)?")
 _DOCUMENT = re.compile(r"docid\s*=\s*(\S+)")
 
 
-def is_letor(lines: list[str]) -> bool:
-    """Whether a file that begins with these lines is LETOR or SVMlight."""
-    filled = [line for line in lines[:5] if line.strip() and not line.startswith("#")]
+def looks_like(start: bytes) -> bool:
+    """Whether a file that begins with these bytes is LETOR or SVMlight."""
+    filled = [line for line in first_lines(start, 5) if line.strip() and not line.startswith("#")]
     return bool(filled) and all(_LINE.fullmatch(line.strip()) for line in filled)
 
 

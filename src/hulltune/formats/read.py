@@ -18,6 +18,7 @@ from hulltune.data.features import DenseFeatures, Features, SparseFeatures
 from hulltune.data.forest import Forest
 from hulltune.data.joining import Piece, from_forests, joined, pieces_of
 from hulltune.data.matching import matched_aloud
+from hulltune.data.normalising import Normalisation
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError, Note, unknown_name
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
@@ -26,6 +27,7 @@ from hulltune.formats.forest_reading import read_forest_files
 from hulltune.formats.found_files import Finder, FoundFile
 from hulltune.formats.further_features import add_builtin_features, read_column
 from hulltune.formats.jsonl import RECORDS, read_records
+from hulltune.formats.letor import read_letor
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.packed import open_packed
 from hulltune.formats.records import Columns
@@ -35,7 +37,8 @@ from hulltune.formats.rows import RowCollector, Rows, to_dataset
 from hulltune.formats.streams import Problems
 from hulltune.formats.table import FRAME, is_frame, read_frame
 from hulltune.formats.toolkits import read_nemo
-from hulltune.names import FOREST_FEATURES
+from hulltune.formats.trec import read_runs
+from hulltune.names import FOREST_FEATURES, RANKING_FORMATS
 from hulltune.options import Reading, by_keyword
 from hulltune.threads import check_threads
 from hulltune.wording import counted
@@ -120,6 +123,11 @@ def _read(reading: Reading, source: Any) -> Dataset:
     return _read_parts(reading, [Part(tuple(items))])
 
 
+def _zero(reading: Reading) -> float | None:
+    """What missing features of lists count as."""
+    return None if reading.missing is None else 0.0
+
+
 def _from_rows(reading: Reading, source: Any, reader: Callable[[Any, RowCollector], None], what: str) -> Dataset:
     """The dataset of hypotheses from memory, which is read like a file."""
     _check_for_memory(reading, what, "missing", "on_error", "add", "features", "dtype", *COLUMNS)
@@ -150,7 +158,9 @@ def _read_parts(reading: Reading, parts: Sequence[Part]) -> Dataset:
     if not files and not left_out:
         raise InputError("no file has any content")
     if not any(file.has_forests for file in files):
-        _refuse(reading, FOR_FORESTS, "is for forests, and these are lists; leave it out")
+        runs = any(file.format == "trec" for file in files)
+        refused = [name for name in FOR_FORESTS if not (runs and name == "negate")]
+        _refuse(reading, refused, "is for forests, and these are lists; leave it out")
         return _read_lists(reading, files)
     _check_for_forests(reading)
     return _as_type(add_builtin_features(_read_forests(reading, files, left_out), reading.features), reading.dtype)
@@ -166,6 +176,11 @@ def _read_lists(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
         if file.format not in WITH_COLUMNS:
             names = (name for name in COLUMNS if name != "ignore")  # which suits all lists
             _refuse(reading, names, f"is for tables and JSON lines, and this is {file.format}; leave it out")
+    if any(file.format in RANKING_FORMATS for file in files):
+        return add_builtin_features(_without_ignored(reading, _read_rankings(reading, files)), reading.features)
+    _refuse(reading, ("window",), "is for scores of rankers in runs; leave it out")
+    if reading.missing not in (None, 0.0):
+        raise OptionError("missing", f"{reading.missing} is for scores of rankers in runs; expected 0")
     if any(file.format == "packed" for file in files):
         return add_builtin_features(_without_ignored(reading, _open_packed(reading, files)), reading.features)
     rows, problems = _rows(reading, files)
@@ -199,6 +214,18 @@ def _without_ignored(reading: Reading, lists: Dataset) -> Dataset:
     return lists.with_features([name for name in lists.feature_names if columns.role(name) != "ignored"])
 
 
+def _read_rankings(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
+    """The dataset of documents that rankers scored: of runs, one for each ranker, or of one file with all."""
+    formats = sorted({file.format for file in files})
+    if formats == ["trec"]:
+        normalisation = Normalisation.of(reading.normalise or "minmax", reading.missing, reading.window)
+        return read_runs([file.source for file in files], normalisation, reading.negate)
+    if len(files) > 1:
+        raise InputError(f"{files[1].source.name}: expected runs alone, or one LETOR file (got {', '.join(formats)})")
+    _refuse(reading, ("negate",), "is for forests and runs; leave it out")
+    return read_letor(files[0].source, Normalisation.of(reading.normalise or "none", reading.missing, reading.window))
+
+
 def _open_packed(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
     """The dataset of a packed file of lists, which must be the only file."""
     name = files[0].source.name
@@ -220,7 +247,7 @@ def _rows(reading: Reading, files: Sequence[FoundFile]) -> tuple[Rows, Problems]
         raise InputError(f"the files are in different formats ({', '.join(sorted(formats))})")
     if "moses" in formats:
         problems = Problems(reading.on_error)
-        moses = MosesReader(problems=problems, missing=reading.missing, dtype=np.dtype(reading.dtype))
+        moses = MosesReader(problems=problems, missing=_zero(reading), dtype=np.dtype(reading.dtype))
         for file in files:
             moses.first = file.first
             moses.read(file.source)
@@ -268,7 +295,7 @@ def _read_forests(reading: Reading, files: Sequence[FoundFile], left_out: Sequen
                 member = member_of(file, forest.name or (f"{number}" if len(forests) > 1 else None))
                 pieces.append(Piece(sentence, forest.forest, member))
         elif lists is None:  # all lists at once: the lists of a sentence are joined
-            lists = _read_lists(Reading(missing=reading.missing), list_files)
+            lists = _read_lists(Reading(missing=_zero(reading)), list_files)
             pieces += pieces_of(lists, vocabulary)
     if not pieces:
         raise InputError(f"{', '.join(file.source.name for file in files)}: no forests")
@@ -377,7 +404,7 @@ def _columns(reading: Reading) -> Columns:
 
 def _collector(reading: Reading) -> RowCollector:
     """A collector of hypotheses for readers of lists."""
-    return RowCollector(Problems(reading.on_error), missing=reading.missing, columns=_columns(reading))
+    return RowCollector(Problems(reading.on_error), missing=_zero(reading), columns=_columns(reading))
 
 
 def _forest_options(reading: Reading) -> ForestOptions:

@@ -1,4 +1,6 @@
-"""References by sentence: plain text files with a line a sentence, TRN and STM files of sclite, or texts."""
+"""References by sentence: plain text files with a line a sentence, TRN and STM files of sclite, judgements of documents
+by query (qrels), or texts.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,8 @@ from hulltune.data.dataset import References
 from hulltune.data.matching import NamedReferences
 from hulltune.errors import InputError, Note
 from hulltune.formats.streams import Problems, numbered_lines
+from hulltune.formats.trec import as_references as judgements_as_references
+from hulltune.formats.trec import is_qrels, judgements
 from hulltune.wording import counted
 
 __all__ = ["References", "ReferencesLike", "as_references", "read_references"]
@@ -103,6 +107,9 @@ def _named(where: str, lines: Sequence[str]) -> NamedReferences | None:
     filled = [line for line in lines if line and not line.startswith(";;")]
     if not filled:
         return None
+    if is_qrels(filled):
+        judged = judgements_as_references(judgements(where, lines))
+        return NamedReferences(judged.values(), lambda: iter([judged]), where, judge=True)
     trn = [_TRN.fullmatch(line) for line in filled]
     if all(trn):
         names = [found[2] for found in trn if found is not None]

@@ -28,7 +28,7 @@ class Format(NamedTuple):
 
     A reader of lists takes a file and a RowCollector; a reader of forests takes a file, ForestOptions and a
     Vocabulary. A recogniser takes the first bytes of a file. A writer takes a file and NamedForests, or a Dataset of
-    lists. "packed", "moses" and "nemo" are read in ways of their own (see read.py).
+    lists. "packed", "moses", "nemo", "trec" and "letor" are read in ways of their own (see read.py).
     """
 
     forests: bool
@@ -52,6 +52,8 @@ _FORMATS = {
     "joshua": Format(True, "forest_text.looks_like_joshua", "forest_text.read_joshua"),
     "forest": Format(True, "forest_text.looks_like", "forest_text.read_forest_text", "forest_text.write_forest_text"),
     "openfst-text": Format(True, "openfst.looks_like_text", "openfst.read_openfst_text", "openfst.write_openfst_text"),
+    "trec": Format(False, "trec.looks_like"),
+    "letor": Format(False, "letor.looks_like"),
     "moses": Format(False, "moses.looks_like", "", "moses.write_moses", ".moses"),
     "fairseq": Format(False, "toolkits.looks_like_fairseq", "toolkits.read_fairseq"),
     "tsv": Format(False, "table.looks_like_tsv", "table.read_tsv", "", ".tsv"),

@@ -11,8 +11,8 @@ import itertools
 import os
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,10 +21,10 @@ import numpy as np
 from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset, Provenance
 from hulltune.data.normalising import Normalisation
-from hulltune.errors import InputError, Note
+from hulltune.errors import InputError, Note, unknown_name
 from hulltune.formats.numbers import plain_number
 from hulltune.formats.rankings import Names, RankedDocuments
-from hulltune.formats.streams import BYTE_ORDER_MARK, Problems, numbered_lines, open_bytes, without_suffix
+from hulltune.formats.streams import BYTE_ORDER_MARK, Problems, first_lines, numbered_lines, open_bytes, without_suffix
 from hulltune.wording import counted
 
 Judged = Mapping[str, Mapping[str, float]]
@@ -42,9 +42,9 @@ class Run:
     scores: Floats
 
 
-def is_run(lines: Sequence[str]) -> bool:
-    """Whether a file that begins with these lines is a run: six fields, of which the second is Q0."""
-    fields = [line.split() for line in lines[:5] if line.strip()]
+def looks_like(start: bytes) -> bool:
+    """Whether a file that begins with these bytes is a run: lines of six fields, of which the second is Q0."""
+    fields = [line.split() for line in first_lines(start, 5) if line.strip()]
     return bool(fields) and all(len(each) == 6 and each[1] in ("Q0", "q0", "0") for each in fields)
 
 
@@ -111,12 +111,16 @@ def _tell_ranks(run: Run, ranks: Floats) -> None:
 
 
 def read_qrels(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
-    """The judgements of a file: lines ``query iteration document grade``, or ``query document grade`` (BEIR, with a
-    header), or ``query document`` (all relevant).
+    """The judgements of a file; see ``judgements``."""
+    return judgements(os.fspath(path), [text for _, text in numbered_lines(path, Problems())])
+
+
+def judgements(where: str, lines: Sequence[str]) -> dict[str, dict[str, float]]:
+    """The judgements of lines ``query iteration document grade``, or ``query document grade`` (BEIR, with a header), or
+    ``query document`` (all relevant).
     """
-    where = os.fspath(path)
     judged: dict[str, dict[str, float]] = {}
-    for number, line in numbered_lines(path, Problems()):
+    for number, line in enumerate(lines, start=1):
         fields = line.split("\t") if line.count("\t") in (1, 2, 3) else line.split()
         if not any(fields) or (number == 1 and is_header(line)):
             continue
@@ -145,10 +149,10 @@ def is_header(line: str) -> bool:
 
 
 def is_qrels(lines: Sequence[str]) -> bool:
-    """Whether a file that begins with these lines has judgements: BEIR's header, or four fields ending in a grade."""
+    """Whether lines are judgements: they begin with BEIR's header, or all have four fields that end in a grade."""
     if lines and is_header(lines[0]):
         return True
-    fields = [line.split() for line in lines[:20] if line.strip()]
+    fields = [line.split() for line in lines]
     return bool(fields) and all(
         len(each) == 4 and each[1] in ("0", "Q0", "1") and each[3].removeprefix("-").isdigit() for each in fields
     )
@@ -159,6 +163,21 @@ def as_references(judged: Judged) -> dict[str, tuple[str, ...]]:
     return {
         query: tuple(f"{grade:g} {document}" for document, grade in grades.items()) for query, grades in judged.items()
     }
+
+
+def read_runs(
+    files: Sequence[str | os.PathLike[str]],
+    normalisation: Normalisation,
+    negate: bool | Iterable[str] | None = None,
+) -> Dataset:
+    """The lists of all queries of some runs (see ``fused``); scores in ``negate`` are distances."""
+    runs = [read_run(file) for file in files]
+    names = _names(runs)
+    costs = set(names) if negate is True else set(negate or ())
+    for name in sorted(costs - set(names)):
+        raise unknown_name("feature in negate:", name, names)
+    signed = [replace(run, scores=-run.scores) if name in costs else run for name, run in zip(names, runs, strict=True)]
+    return fused(signed, normalisation)
 
 
 def fused(runs: Sequence[Run], normalisation: Normalisation) -> Dataset:

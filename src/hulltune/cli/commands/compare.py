@@ -107,7 +107,7 @@ def compare(old: str, new: str, data: Data, view: View, store: str | None, answe
     return DONE
 
 
-def _weights(dataset: Dataset, name: str, missing: float | None) -> str | dict[str, float]:
+def _weights(dataset: Dataset, name: str, missing: float | str | None) -> str | dict[str, float]:
     """The weights of a file, or the word for the baseline."""
     return name if name == BASELINE else weights_for(dataset, name, missing=missing)
 
