@@ -18,7 +18,7 @@ from hulltune.errors import InputError, check_most
 from hulltune.interrupts import interrupts_set
 from hulltune.names import MOST_RESTARTS, RESTARTS
 from hulltune.search.directions import directions_of
-from hulltune.search.starts import random_start, start_near
+from hulltune.search.starts import known_starts, random_start, start_near
 from hulltune.search.steps import Policy, Position, policy_of
 from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
 from hulltune.threads import Workers
@@ -151,10 +151,11 @@ class Climbing(Strategy):
     def heats(self, setting: Setting, rngs: Sequence[Generator], ends: Ends) -> Iterator[Heat]:
         """The heats of the search, one after the other; ``ends`` tells where all climbs so far ended.
 
-        First the start races against random weights, then four starts around the best race at a time.
+        First the known starts race against random weights, then four starts around the best race at a time.
         """
         far = -(-self.restarts // FAR)
-        starts = [setting.first, *(random_start(setting, rngs[number]) for number in range(1, far + 1))]
+        known = known_starts(setting)[: far + 1]
+        starts = [*known, *(random_start(setting, rngs[number]) for number in range(len(known), far + 1))]
         first = [Climber(setting, number, weights, rngs[number]) for number, weights in enumerate(starts)]
         yield Heat(first, rounds=2, share=2)
         for group, begin in enumerate(range(far + 1, self.restarts + 1, TOGETHER)):

@@ -17,7 +17,7 @@ from hulltune.kernels.directions.matrices import BITS, product, rounded, square_
 from hulltune.names import EVOLUTIONS
 from hulltune.search.climbing import LAST, OTHERS, TOGETHER, Climber, Ends, Heat
 from hulltune.search.random_climb import Climb
-from hulltune.search.starts import random_start, start_near
+from hulltune.search.starts import known_starts, random_start, start_near
 from hulltune.search.steps import Position, confirmed, search_lines
 from hulltune.search.strategy import Setting
 from hulltune.search.whitening import Whitening
@@ -68,11 +68,12 @@ class LineCma(Climb):
     """The most generations of a search, and the most rounds of a climb before or after it."""
 
     def heats(self, setting: Setting, rngs: Sequence[Generator], ends: Ends) -> Iterator[Heat]:
-        """The start, then so many starts side by side, each to its end. They lie on the way from the best weights so
+        """The known starts, then so many starts side by side, each to its end. They lie on the way from the best weights so
         far to others that are nearly as good, with large steps and small ones in turn; one in FAR is random.
         """
-        yield Heat([Climber(setting, 0, setting.first, rngs[0])])
-        for first in range(1, len(rngs), self.together):
+        known = known_starts(setting)[: len(rngs)]
+        yield Heat([Climber(setting, number, weights, rngs[number]) for number, weights in enumerate(known)])
+        for first in range(len(known), len(rngs), self.together):
             best, *others = islice(_of_different_loss(ends()), 1 + OTHERS)
             climbers = []
             for number, rng in enumerate(rngs[first : first + self.together], start=first):

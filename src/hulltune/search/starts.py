@@ -9,12 +9,24 @@ from numpy.random import Generator
 
 from hulltune.arrays import Floats
 from hulltune.search.constraints import CompiledConstraints
+from hulltune.search.logistic import logistic_weights
 from hulltune.search.strategy import Setting
 
 WAY = (0.2, 0.6)
 """The range of the way from the best weights to others on which a start may lie."""
 CANCELLED = 0.1
 """Weights between two others are refused if their size is below this share of the best's: opposite weights cancel."""
+
+
+def known_starts(setting: Setting) -> list[Floats]:
+    """The first weights and, where answers are orders, those of a logistic regression (see search/logistic.py)."""
+    problem, starts = setting.problem, [setting.first]
+    if problem.orders is not None:
+        documents = problem.orders.judgements.judged.documents
+        learned = logistic_weights(problem.corpus.features, documents, setting.units)
+        if learned is not None:
+            starts.append(_feasible(setting.constraints, learned, setting.first, mirror=False))
+    return starts
 
 
 def random_start(setting: Setting, rng: Generator) -> Floats:
@@ -49,12 +61,12 @@ def _size(weights: Floats, units: Floats) -> float:
     return float(np.mean(np.abs(weights * units)))
 
 
-def _feasible(constraints: CompiledConstraints, weights: Floats, fallback: Floats) -> Floats:
+def _feasible(constraints: CompiledConstraints, weights: Floats, fallback: Floats, *, mirror: bool = True) -> Floats:
     """The weights moved into the constraints: mirrored at bounds of 0 where that helps, then clipped."""
     lower, upper = constraints.lower, constraints.upper
     means = weights.copy()
     for group in constraints.tied_groups:
         means[group] = weights[group].mean()
     mirrored = ~((lower <= means) & (means <= upper)) & (lower <= -means) & (-means <= upper)
-    feasible = np.clip(np.where(mirrored, -means, means), lower, upper)
+    feasible = np.clip(np.where(mirrored & mirror, -means, means), lower, upper)
     return feasible if np.any(feasible) else fallback
