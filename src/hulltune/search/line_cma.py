@@ -68,8 +68,8 @@ class LineCma(Climb):
     """The most generations of a search, and the most rounds of a climb before or after it."""
 
     def heats(self, setting: Setting, rngs: Sequence[Generator], ends: Ends) -> Iterator[Heat]:
-        """The known starts, then so many starts side by side, each to its end. They lie on the way from the best weights so
-        far to others that are nearly as good, with large steps and small ones in turn; one in FAR is random.
+        """The known starts, then so many starts side by side, each to its end. They lie on the way from the best
+        weights so far to others that are nearly as good, with large steps and small ones in turn; one in FAR is random.
         """
         known = known_starts(setting)[: len(rngs)]
         yield Heat([Climber(setting, number, weights, rngs[number]) for number, weights in enumerate(known)])
