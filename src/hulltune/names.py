@@ -22,8 +22,8 @@ FORMATS = (*LIST_FORMATS, *RANKING_FORMATS, *FOREST_FORMATS)
 """Formats of lists and forests that can be read."""
 WRITERS = ("packed", "moses", "jsonl", "forest", "openfst-text", "slf")
 """Formats that lists or forests can be written in."""
-RANKED_FORMATS = ("text", "moses", "jsonl", "tsv")
-"""Formats for lists of the best outputs."""
+RANKED_FORMATS = ("text", "moses", "jsonl", "tsv", "kaldi", "trn", "trec")
+"""Formats for lists of the best outputs; a run of trec has whole orders."""
 CHANGE_ORDERS = ("data", "best", "worst")
 """Orders of the changes of a comparison: as in the data, or the best or worst first."""
 WEIGHT_FORMATS = ("json", "moses", "lines")

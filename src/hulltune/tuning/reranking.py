@@ -123,7 +123,8 @@ def derivation_lines(
     ids: Sequence[SentenceId], found: DerivationLists, output: str, *, unique: bool = False
 ) -> Iterator[tuple[str, bool]]:
     """Lines of ranked derivations, a sentence at a time, each with a flag: False if a line break in its text became a
-    space. ``output`` is a format of n-best lists, "moses" or "jsonl", or "tsv", a table with headings, or "text".
+    space. ``output`` is a format of n-best lists, "moses" or "jsonl", or "tsv", a table with headings, or a run as
+    trec_eval reads it, "trec"; or "text", and with the id of each sentence "kaldi" (before the text) or "trn" (behind).
 
     As text, only the best of each sentence is written, and an empty line for a sentence without derivations, so that
     line i is sentence i. Sparse features that are 0 in all derivations of a sentence (of all sentences in a table) are
@@ -136,10 +137,14 @@ def derivation_lines(
     for sentence, name in enumerate(ids):
         first, last = int(found.offsets[sentence]), int(found.offsets[sentence + 1])
         texts = found.texts[first:last]
-        if output == "text":
+        if output in _BEST_TEXT:
             text = texts[0] if texts else ""
             line = LINE_BREAK.sub(" ", text)
-            yield line, line == text
+            yield _BEST_TEXT[output].format(id=name, text=line).strip(" "), line == text
+            continue
+        if output == "trec":
+            for place, (text, score) in enumerate(zip(texts, found.scores[first:last].tolist(), strict=True), start=1):
+                yield f"{_word(name)} Q0 {_word(text)} {place} {score!r} hulltune", True
             continue
         names, values = _dense_sums(found, first, last)
         places = _first_places(texts) if unique else range(last - first)
@@ -157,6 +162,18 @@ def derivation_lines(
                 for (text, features, score), index in zip(rows, indices, strict=True)
             ]
             yield json.dumps({"id": name, "candidates": candidates}, ensure_ascii=False), True
+
+
+_BEST_TEXT = {"text": "{text}", "kaldi": "{id} {text}", "trn": "{text} ({id})"}
+"""A line of the best text of a sentence."""
+
+
+def _word(name: SentenceId) -> str:
+    """A name that has no blanks; a run has fields between them."""
+    text = str(name)
+    if not text or len(text.split()) != 1:
+        raise InputError(f"--as trec: {text[:60]!r} has blanks or nothing in it, and a run has fields between blanks")
+    return text
 
 
 def _table(ids: Sequence[SentenceId], found: DerivationLists, *, unique: bool) -> Iterator[str]:

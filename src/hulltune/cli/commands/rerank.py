@@ -16,30 +16,39 @@ from hulltune.wording import counted
 EXAMPLES = """\
 hulltune rerank test.nbest.gz --weights w.json --out test.best.txt
 hulltune rerank test.nbest.gz -w w.json --as tsv --out picks.tsv
-hulltune rerank forests/ -w w.json --best 10 --as jsonl > test.10best"""
+hulltune rerank forests/ -w w.json --best 10 --as jsonl > test.10best
+hulltune rerank lattices/ -w w.json --as kaldi --out hyp.text
+hulltune rerank bm25.run dense.run -w w.json --as trec --out fused.run"""
 
 
 @command(group="use weights", examples=EXAMPLES)
 @data_options()
 @weights_option()
-@option(ANSWER, "--best K", "The number of candidates to write for each sentence.", type=DERIVATIONS, default=1)
+@option(
+    ANSWER,
+    "--best K",
+    "The number of candidates to write for each sentence. [default: 1, and all of them for trec]",
+    type=DERIVATIONS,
+)
 @option(
     ANSWER,
     "--as FORMAT",
-    "What to write: only the text of the best (text), lists with features and scores (moses or jsonl), or a table of "
-    "them (tsv). Records and tables also tell the index in the list, from 0. "
-    "[default: text, or moses if --best is more than 1]",
+    "What to write: only the text of the best (text), with its id before it (kaldi) or behind it (trn), lists with "
+    "features and scores (moses or jsonl), a table of them (tsv), or a run (trec). Records and tables also tell the "
+    "index in the list, from 0. [default: text, or moses if --best is more than 1]",
     name="output",
     type=OneOf("output", RANKED_FORMATS),
 )
 @answer_options("The file to write. [default: standard output]", json=False)
-def rerank(data: Data, weights: str, best: int, output: str | None, answer: Answer) -> int:
+def rerank(data: Data, weights: str, best: int | None, output: str | None, answer: Answer) -> int:
     """Write the best candidates of lists or forests, by given weights."""
-    output = output or ("text" if best == 1 else "moses")
-    if output == "text" and best > 1:
+    output = output or ("text" if best in (None, 1) else "moses")
+    if output in ("text", "kaldi", "trn") and best not in (None, 1):
         raise InputError(
-            "--as text: only for the best candidate of each sentence; give --as moses, jsonl or tsv for more"
+            f"--as {output}: only for the best candidate of each sentence; give --as moses, jsonl or tsv for more"
         )
+    if best is None and output != "trec":
+        best = 1
     from hulltune.tuning.reranking import derivation_lines, rank
 
     dataset = read(data, quiet=answer.quiet)
