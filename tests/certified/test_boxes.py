@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune.certified.boxes import Box, Queue, cut, evaluated, first_parts
+from hulltune.certified.boxes import Bounded, Box, Queue, cut, evaluated, first_parts
 from hulltune.certified.candidates import Candidates
 from hulltune.certified.space import Space
 from hulltune.kernels.certify import choices
@@ -166,7 +166,7 @@ def test_the_queue_gives_the_least_bound_first() -> None:
     for bound in (3.0, 1.0, 2.0, 1.0):
         queue.put(Box(nothing, nothing, bound, nothing, ids, np.zeros(1, np.int64), ids, nothing, nothing))
     assert queue.bound == 1.0
-    taken: list[Box] = []
+    taken: list[Bounded] = []
     queue.take(3, 2.5, into=taken)
     assert [box.bound for box in taken] == [1.0, 1.0, 2.0]
     queue.take(3, 2.5, into=taken)

@@ -10,21 +10,25 @@ import heapq
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
-from hulltune.certified.candidates import Candidates
+from hulltune.certified.candidates import Candidates, candidates_of
 from hulltune.certified.clock import Clock
+from hulltune.certified.pools import pool_of
 from hulltune.certified.space import Space
 from hulltune.metrics.base import Metric
 from hulltune.metrics.bounds import SAFETY, LossBound, Ranges, row_products
+from hulltune.search.strategy import Setting
 from hulltune.threads import ALONE, Workers
 
 if TYPE_CHECKING:
     from hulltune.kernels.certify.winners import Undecided
 
+FINEST_GAP = 2.0**-40
+"""The least gap, as a share of the loss, that inexact bounds have to reach: they are moved outward by less."""
 AT_ONCE = 1 << 15
 """Candidates in the parts of boxes that a thread evaluates between two looks at the clock."""
 FEW = 1 << 12
@@ -64,6 +68,11 @@ class Box:
         from hulltune.kernels.certify.winners import OFF_CENTRE
 
         return self.low + (self.high - self.low) * np.resize(OFF_CENTRE, len(self.low))
+
+    @property
+    def held(self) -> int:
+        """The number of candidates, which take most of the memory."""
+        return len(self.candidates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +129,66 @@ def cut(boxes: Sequence[Box]) -> Parts:
     lows, highs = np.array([box.low for box in boxes]), np.array([box.high for box in boxes])
     spreads, hopes = np.array([box.spreads for box in boxes]), np.array([box.hopes for box in boxes])
     return Parts(boxes, *winners.cut(lows, highs, spreads, hopes))
+
+
+class Bounded(Protocol):
+    """A box, of whatever kind, as the queue and the search see it."""
+
+    @property
+    def bound(self) -> float:
+        """No weights of the box have a smaller loss."""
+
+    @property
+    def loss(self) -> float:
+        """The loss at ``centre``, as the kernels compute it; infinite if it was not looked at."""
+
+    @property
+    def centre(self) -> Floats:
+        """A point of the box."""
+
+    @property
+    def held(self) -> int:
+        """What it takes of the memory, in candidates."""
+
+
+class Cover(Protocol):
+    """What covers a space by boxes, and splits them. Losses of ``enough`` or more need no better bound."""
+
+    finest: float
+    """The least gap, as a share of the loss, that bounds can reach."""
+
+    def first(self, enough: float) -> Sequence[Bounded]:
+        """Boxes that cover the space."""
+
+    def split(self, boxes: Sequence[Any], enough: float) -> tuple[Sequence[Bounded], float]:
+        """Boxes that cover others, and the least bound of those that are too thin to be split."""
+
+
+class Choices:
+    """The boxes of candidates of which one wins in each sentence."""
+
+    finest = FINEST_GAP
+
+    def __init__(self, setting: Setting, space: Space, clock: Clock) -> None:
+        pool = pool_of(setting.problem, space, clock)
+        self.candidates = candidates_of(setting.problem, pool, space, clock, setting.workers)
+        self._setting, self._space, self._clock = setting, space, clock
+
+    def first(self, enough: float) -> list[Box]:
+        """A box for each face."""
+        return self._evaluated(first_parts(self.candidates, self._space), enough)
+
+    def split(self, boxes: Sequence[Box], enough: float) -> tuple[list[Box], float]:
+        """Parts of boxes, most of them halves."""
+        parts = cut(boxes)
+        found = self._evaluated(parts, enough)
+        divided = set(parts.numbers.tolist())
+        thin = [box.bound for number, box in enumerate(boxes) if number not in divided]
+        return found, min(thin, default=math.inf)
+
+    def _evaluated(self, parts: Parts, enough: float) -> list[Box]:
+        setting = self._setting
+        return evaluated(self.candidates, setting.problem.metric, parts, enough, self._clock, setting.workers)
 
 
 def evaluated(
@@ -283,7 +352,7 @@ class Queue:
     """Boxes by bound, the least first; boxes of equal bounds in the order in which they came."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, int, Box]] = []
+        self._heap: list[tuple[float, int, Bounded]] = []
         self._count = 0
         self.held = 0
         """The number of candidates in all boxes, which take most of the memory."""
@@ -296,13 +365,13 @@ class Queue:
         """The least bound; +∞ if there is no box."""
         return self._heap[0][0] if self._heap else math.inf
 
-    def put(self, box: Box) -> None:
+    def put(self, box: Bounded) -> None:
         """Add a box."""
         heapq.heappush(self._heap, (box.bound, self._count, box))
         self._count += 1
-        self.held += len(box.candidates)
+        self.held += box.held
 
-    def take(self, most: int, below: float, *, into: list[Box]) -> None:
+    def take(self, most: int, below: float, *, into: list[Bounded]) -> None:
         """Move up to ``most`` boxes with the least bounds, all of them less than ``below``, to the end of a list.
 
         Each is in the list before it leaves the queue, so that an interrupt never loses one.
@@ -311,4 +380,4 @@ class Queue:
         while self._heap and len(into) < full and self._heap[0][0] < below:
             into.append(self._heap[0][2])
             heapq.heappop(self._heap)
-            self.held -= len(into[-1].candidates)
+            self.held -= into[-1].held

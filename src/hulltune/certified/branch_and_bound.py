@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hulltune.arrays import Floats
-from hulltune.certified.boxes import Box, Parts, Queue, cut, evaluated, first_parts
-from hulltune.certified.candidates import Candidates, candidates_of
+from hulltune.certified.boxes import FINEST_GAP, Bounded, Choices, Cover, Queue
 from hulltune.certified.cells import best_on_the_line, middle_of_cell
 from hulltune.certified.clock import Clock, Over
-from hulltune.certified.pools import check_free, pool_of
+from hulltune.certified.orders import OrderCover
+from hulltune.certified.pools import check_free
 from hulltune.certified.space import Space
 from hulltune.search.steps import Position, best_step
 from hulltune.search.strategy import Report, Setting, Status
@@ -20,8 +21,6 @@ BATCH = 32
 MOST_HELD = 1 << 28
 """The most candidates in all waiting boxes, about 1 GB. Beyond that the search ends with what is proven."""
 ROUNDS = 20
-FINEST_GAP = 2.0**-40
-"""The least gap, as a share of the loss, that inexact bounds have to reach: they are moved outward by less."""
 
 
 class BranchAndBound:
@@ -44,7 +43,8 @@ class BranchAndBound:
         self.history: list[tuple[int, int, float]] = []
         """Every improvement: boxes and line searches spent so far, and the loss."""
         self._queue = Queue()
-        self._taken: list[Box] = []
+        self._taken: list[Bounded] = []
+        self._finest = FINEST_GAP
         self._covered = False  # whether the boxes cover the space: an interrupt may come before that
         self._closed = math.inf  # the least bound of boxes that are too thin to be split
         self._reserve = 0.0  # the seconds that it takes to move the best weights to the middle of their cell
@@ -80,7 +80,7 @@ class BranchAndBound:
     def _target(self) -> float:
         """The loss that bounds have to reach for the search to end; no nearer to the best than rounding allows."""
         loss = self.best.loss
-        return loss - max(self.gap, FINEST_GAP * abs(loss)) if math.isfinite(loss) else math.inf
+        return loss - max(self.gap, self._finest * abs(loss)) if math.isfinite(loss) else math.inf
 
     def _line(self) -> str:
         """Search a space of one line. A single line search sees every cell, and is the proof."""
@@ -96,20 +96,21 @@ class BranchAndBound:
         centred = self._centred(self.first)  # a tie belongs to no cell
         self._reserve = min(clock.seconds - began, clock.limit / 8.0)
         self.offer(centred.weights)
-        pool = pool_of(setting.problem, self.space, clock)
-        candidates = candidates_of(setting.problem, pool, self.space, clock, setting.workers)
-        self.receive(self._evaluated(candidates, first_parts(candidates, self.space)))
+        orders = setting.problem.orders
+        cover: Cover = (
+            Choices(setting, self.space, clock) if orders is None else OrderCover(setting, orders, self.space)
+        )
+        self._finest = cover.finest
+        self.receive(cover.first(self.best.loss))
         self._covered = True
         while not (reason := self._reason_to_stop()):
             if report is not None and math.isfinite(self.best.loss):
                 report(Status(0, 1, self.best.line_searches, self.best.loss, self.bound, self.boxes))
             clock.look(reserve=self._reserve)
             self._queue.take(BATCH, self._target, into=self._taken)
-            parts = cut(self._taken)
-            self.receive(self._evaluated(candidates, parts))
-            divided = set(parts.numbers.tolist())
-            thin = [box.bound for number, box in enumerate(self._taken) if number not in divided]
-            self._closed = min([self._closed, *thin])
+            boxes, thin = cover.split(self._taken, self.best.loss)
+            self.receive(boxes)
+            self._closed = min(self._closed, thin)
             self._taken = []
         self.settle()
         return "rounding" if reason == "gap" and self.bound < self._target else reason
@@ -122,11 +123,7 @@ class BranchAndBound:
             return "rounding"
         return "memory" if self._queue.held > MOST_HELD else ""
 
-    def _evaluated(self, candidates: Candidates, parts: Parts) -> list[Box]:
-        setting = self.setting
-        return evaluated(candidates, setting.problem.metric, parts, self.best.loss, self.clock, setting.workers)
-
-    def receive(self, boxes: list[Box]) -> None:
+    def receive(self, boxes: Sequence[Bounded]) -> None:
         """Queue the boxes that may be better than the best weights so far, and offer the best of their centres."""
         self.boxes += len(boxes)
         best = min(boxes, key=lambda box: box.loss, default=None)

@@ -189,7 +189,10 @@ def data_options(metavar: str = "LISTS…", *, judged: bool = False) -> Decorato
     files = "Lists or forests: files, folders, or patterns such as 'dev/*.gz'."
     lists = argument(DATA, "lists", metavar, files, nargs=-1, required=True, type=FILE)
     scored = (
-        {"ref": option(DATA, "-r, --ref FILE", REFERENCES, name="--qrels", multiple=True), "metric": field_option(Tuning, "metric")}
+        {
+            "ref": option(DATA, "-r, --ref FILE", REFERENCES, name="--qrels", multiple=True),
+            "metric": field_option(Tuning, "metric"),
+        }
         if judged
         else {}
     )

@@ -159,7 +159,7 @@ class _Loop:
         return self.decodings.folder
 
     def run(self) -> LoopResult:
-        self.hypotheses = Hypotheses(self.decodings.reading.missing)
+        self.hypotheses = Hypotheses(None if self.decodings.reading.missing is None else 0.0)
         self.folder.reached("start")
         if not self.state.iterations:
             self._save()

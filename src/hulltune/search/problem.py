@@ -67,6 +67,8 @@ class Line:
     low: float
     lefts: Floats
     outputs: Int32s
+    surface: ErrorSurface | None = None
+    """The error surface, where answers are orders: ``lefts`` are then its breakpoints, and there are no outputs."""
 
     @property
     def changes(self) -> Floats:
@@ -250,11 +252,17 @@ class Problem:
 
     def search(self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE) -> list[Line]:
         """The winning outputs along several directions, each within its interval."""
+        if self.orders is not None:
+            surfaces = self.orders.surfaces(origin, directions, intervals, workers=workers)
+            lows = intervals[:, 0].tolist()
+            return [Line(low, each.breakpoints, NO_TABLE, each) for low, each in zip(lows, surfaces, strict=True)]
         segments = self.segments(origin, directions, intervals, workers=workers)
         return [_line(segments, intervals, number) for number in range(len(intervals))]
 
     def surface(self, line: Line) -> ErrorSurface:
         """The error surface along a line: the statistics of the corpus on every interval of it."""
+        if line.surface is not None:
+            return line.surface
         self.memory.row_of(line.outputs)
         return ErrorSurface.along(line.low, line.lefts, line.outputs, self._output_rows(), self.table)
 
