@@ -94,8 +94,10 @@ def weights_for(lists: Dataset, path: str, *, missing: float | str | None = None
     left out with a note.
     """
     from hulltune.formats import read_weights
+    from hulltune.formats.weights import normalisation_in
 
     weights = read_weights(path)
+    lists.check_normalisation(normalisation_in(path), path)
     left_out = [name for name in lists.feature_names if name not in weights]
     if len(left_out) == len(lists.feature_names):
         raise InputError(
@@ -200,7 +202,7 @@ def give_result(result: TuneResult | LoopResult, answer: Answer) -> None:
         if path.suffix == ".json":
             result.save(path)
         else:
-            write_weights(result.weights, path, format=RESULT_SUFFIXES[path.suffix])
+            write_weights(result.weights, path, format=RESULT_SUFFIXES[path.suffix], normalisation=result.normalisation)
     print(json.dumps(result.to_dict(), ensure_ascii=False) if answer.as_json else result.summary())
 
 

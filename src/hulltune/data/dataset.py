@@ -193,6 +193,14 @@ class Dataset:
         ends = np.concatenate([[0], np.cumsum(labels >= 0)])[offsets].tolist()
         return [" ".join(words[begin:end]) for begin, end in pairwise(ends)]
 
+    def check_normalisation(self, other: str | None, where: str) -> None:
+        """Refuse weights of scores that were normalised in another way; of these nothing is known if it is None."""
+        if self.normalisation is not None and other is not None and other != self.normalisation:
+            raise InputError(
+                f"{where}: weights of scores normalised by {other!r}, and these are by {self.normalisation!r}; read "
+                "them in the same way (--normalise, --missing, --window)"
+            )
+
     # Other features.
 
     def with_features(self, names: Sequence[str], *, may_lack: Collection[str] | None = ()) -> Dataset:

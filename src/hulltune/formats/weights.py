@@ -18,6 +18,7 @@ from hulltune.formats.writing import written_atomically
 from hulltune.names import WEIGHT_FORMATS
 
 _SECTION = re.compile(r"\s*\[([^\]]*)\]\s*")
+_NORMALISED = re.compile(r"^# normalisation: (.+)$", flags=re.MULTILINE)
 _NUMBERED = re.compile(r"(.+)_([0-9]+)")
 
 
@@ -30,14 +31,7 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
     >>> read_weights("weights.txt")
     {'lm': 0.5}
     """
-    file = os.fspath(path)
-    with open_bytes(path) as stream:
-        data = stream.read().removeprefix(BYTE_ORDER_MARK)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{file}:{line}: {not_utf8(error)}") from None
+    file, text = os.fspath(path), _text_of(path)
     if text.lstrip().startswith("{"):
         weights = _from_json(file, text)
     elif any(match[1].strip() == "weight" for match in map(_SECTION.fullmatch, text.split("\n")) if match):
@@ -47,6 +41,26 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
     if not weights:
         raise InputError(f"{file}: no weights in it; expected JSON, a [weight] section, or lines 'name value'")
     return weights
+
+
+def _text_of(path: str | os.PathLike[str]) -> str:
+    with open_bytes(path) as stream:
+        data = stream.read().removeprefix(BYTE_ORDER_MARK)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{os.fspath(path)}:{line}: {not_utf8(error)}") from None
+
+
+def normalisation_in(path: str | os.PathLike[str]) -> str | None:
+    """What was done to the scores of rankers that the weights of a file belong to; None if the file does not say it."""
+    text = _text_of(path)
+    if text.lstrip().startswith("{"):
+        found = json.loads(text).get("normalisation")
+        return None if found is None else str(found)
+    line = _NORMALISED.search(text)
+    return line[1].strip() if line else None
 
 
 def _from_json(file: str, text: str) -> dict[str, float]:
@@ -141,10 +155,12 @@ def write_weights(
     path: str | os.PathLike[str],
     *,
     format: str | None = None,  # noqa: A002  # the word that users type
+    normalisation: str | None = None,
 ) -> None:
     """Write weights, atomically; the format follows the suffix (.json, .ini), otherwise it is lines.
 
-    Reading gives back the names, and the values to the bit.
+    Reading gives back the names, and the values to the bit. ``normalisation`` is what was done to scores of rankers
+    (see Dataset.normalisation); other data are refused with the weights.
 
     >>> from hulltune import read_weights, write_weights
     >>> write_weights({"lm": 0.5, "words": -0.25}, "weights.txt")
@@ -154,6 +170,9 @@ def write_weights(
     if format is None:
         format = {".json": "json", ".ini": "moses"}.get(Path(path).suffix, "lines")  # noqa: A001  # the same word
     text = weights_text(weights, format)
+    if normalisation is not None:
+        told = f'{{\n "normalisation": {json.dumps(normalisation)},' if format == "json" else None
+        text = f"# normalisation: {normalisation}\n{text}" if told is None else text.replace("{", told, 1)
     with written_atomically(path) as file:
         file.write(text.encode("utf-8"))
 

@@ -14,7 +14,7 @@ from hulltune.data.forest import feature_vector
 from hulltune.data.matching import matched_aloud
 from hulltune.formats.read import DataLike, read
 from hulltune.formats.references import ReferencesLike, as_references
-from hulltune.formats.weights import read_weights
+from hulltune.formats.weights import normalisation_in, read_weights
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
@@ -71,6 +71,15 @@ def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
     if isinstance(weights, (str, os.PathLike)):
         return read_weights(weights)
     return weights
+
+
+def weights_for(dataset: Dataset, weights: WeightsLike) -> Floats:
+    """Weights in the order of the features of a dataset, whose scores are normalised like those they were tuned on."""
+    if isinstance(weights, TuneResult):
+        dataset.check_normalisation(weights.normalisation, "result")
+    elif isinstance(weights, (str, os.PathLike)):
+        dataset.check_normalisation(normalisation_in(weights), os.fspath(weights))
+    return feature_vector(as_weights(weights), dataset.feature_names, "weights")
 
 
 def weight_vector(problem: Problem, weights: WeightsLike | Floats, what: str = "weights") -> Floats:

@@ -15,7 +15,6 @@ import numpy as np
 from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
-from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError, check_most
 from hulltune.formats.moses import LINE_BREAK, moses_line
 from hulltune.formats.read import read
@@ -25,7 +24,7 @@ from hulltune.metrics.counts import ErrorCounts, error_counts
 from hulltune.metrics.store import Store, opened
 from hulltune.names import MOST_BEST
 from hulltune.threads import Workers
-from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, as_weights, weight_vector
+from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, weight_vector, weights_for
 from hulltune.tuning.picks import Reranked
 from hulltune.tuning.text_tables import csv_text
 
@@ -43,7 +42,7 @@ def rerank(data: DataLike, weights: WeightsLike, *, threads: int | None = None) 
     (20, True, 0)
     """
     dataset = read(data, threads=threads)
-    vector = feature_vector(as_weights(weights), dataset.feature_names, "weights")
+    vector = weights_for(dataset, weights)
     return Reranked.of(dataset, vector, threads=threads)
 
 
@@ -61,7 +60,7 @@ def rank(
     if best < 1:
         raise InputError(f"best: expected at least 1, got {best}")
     check_most("best", best, MOST_BEST)
-    vector = feature_vector(as_weights(weights), dataset.feature_names, "weights")
+    vector = weights_for(dataset, weights)
     return kbest(dataset.corpus, vector, best, threads=threads)
 
 

@@ -171,6 +171,8 @@ class TuneResult(Saved):
     """The penalty of a regularised run and how its strength was found; None for other runs. Scores of ``history`` are
     then less the penalty; all other scores are the metric's own.
     """
+    normalisation: str | None = None
+    """What was done to the scores of rankers, such as "minmax missing=0"; the weights belong to it."""
     outputs: Reranked | None = dataclasses.field(default=None, compare=False, metadata=NOT_SAVED)
     """The texts of the tuning data that the weights pick; files do not keep them, so it is None after ``load``."""
 
