@@ -202,7 +202,12 @@ def give_result(result: TuneResult | LoopResult, answer: Answer) -> None:
         if path.suffix == ".json":
             result.save(path)
         else:
-            write_weights(result.weights, path, format=RESULT_SUFFIXES[path.suffix], normalisation=result.normalisation)
+            write_weights(
+                result.weights,
+                path,
+                format=RESULT_SUFFIXES[path.suffix],
+                normalisation=getattr(result, "normalisation", None),
+            )
     print(json.dumps(result.to_dict(), ensure_ascii=False) if answer.as_json else result.summary())
 
 

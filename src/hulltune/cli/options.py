@@ -333,7 +333,7 @@ class Answer:
 def answer_options(
     help_text: str = "",
     *suffixes: str,
-    quiet: str = "Do not say that kernels are being compiled.",
+    quiet: str = "Do not show notes.",
     json: bool = True,
     **settings: Any,
 ) -> Decorator:

@@ -17,6 +17,7 @@ from hulltune.errors import InputError, unknown_name
 NORMALISATIONS = ("minmax", "zscore", "l2", "rrf", "none")
 RRF_CONSTANT = 60.0
 """The constant of Cormack et al. (2009)."""
+_NUMBER = re.compile(r"-?[0-9.]+(e[+-]?[0-9]+)?")
 _SPELLING = re.compile(r"(?P<name>\w+)(?::k=(?P<constant>[0-9.]+))?")
 
 
@@ -53,6 +54,18 @@ class Normalisation:
         if missing is not None and missing != "least" and as_number(missing) is None:
             raise InputError(f"missing: expected a number, or least, got {missing!r}")
         return Normalisation(name, RRF_CONSTANT if constant is None else constant, missing, window)
+
+    @staticmethod
+    def read(text: str) -> Normalisation:
+        """The normalisation that ``str`` has told: "minmax missing=0 window=100"."""
+        name, *others = text.split() or [""]
+        told = dict(other.partition("=")[::2] for other in others)
+        missing, window = told.get("missing"), told.get("window", "")
+        return Normalisation.of(
+            name,
+            float(missing) if missing and _NUMBER.fullmatch(missing) else missing,
+            int(window) if window.isdigit() else None,
+        )
 
     def __str__(self) -> str:
         name = f"rrf:k={self.constant:g}" if self.name == "rrf" else self.name

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from hulltune.data.normalising import Normalisation
 from hulltune.errors import InputError, unknown_name
+from hulltune.names import ENGINES
 
 DIGITS = 6
 """Digits of the weights that are written."""
@@ -65,7 +66,7 @@ def engine_text(weights: Mapping[str, float], normalisation: Normalisation, engi
         raise unknown_name("engine", engine, ENGINES)
     if not weights or not any(weights.values()):
         raise InputError(f"{engine}: all weights are 0; expected at least one other")
-    return ENGINES[engine](Ranked(weights, normalisation))
+    return _WRITERS[engine](Ranked(weights, normalisation))
 
 
 def _shares(ranked: Ranked) -> list[float]:
@@ -170,7 +171,7 @@ def _qdrant(ranked: Ranked) -> str:
     )
 
 
-ENGINES: dict[str, Callable[[Ranked], str]] = {
+_WRITERS: dict[str, Callable[[Ranked], str]] = {
     "opensearch": _opensearch,
     "elasticsearch": _elasticsearch,
     "ltr": _ltr,
@@ -182,3 +183,5 @@ ENGINES: dict[str, Callable[[Ranked], str]] = {
     "qdrant": _qdrant,
 }
 """What writes the configuration of each engine."""
+
+assert set(_WRITERS) == set(ENGINES), "hulltune.names lists the engines for the command line"

@@ -271,6 +271,7 @@ class _Tuned:
             ),
             "ended": found.ended,
             "regularisation": self.regularisation,
+            "normalisation": self.task.dataset.normalisation,
         }
 
     def _by_name(self, weights: Floats) -> dict[str, float]:

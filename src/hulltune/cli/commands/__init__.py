@@ -12,6 +12,7 @@ COMMANDS = (
     "info",
     "kbest",
     "convert",
+    "export",
     "demo",
 )
 """All commands, in the order of the help."""

@@ -32,11 +32,12 @@ from hulltune.cli.options import (
     search_options,
 )
 from hulltune.cli.progress import shown_progress
-from hulltune.cli.values import Written
+from hulltune.cli.values import OneOf, Written
 from hulltune.errors import InputError
 from hulltune.interrupts import uninterrupted
+from hulltune.names import ENGINES
 from hulltune.options import ANSWER, Tuning, options_in
-from hulltune.wording import counted
+from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
     from hulltune.data.dataset import Dataset
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 hulltune tune dev.nbest.gz --ref dev.en --metric bleu --out w.json
-hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
+hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5
+hulltune tune bm25.run dense.run --qrels qrels.txt -m ndcg@10 --out w.json --for opensearch"""
 PASSED_ON = ("start", "seed", "regularise", "folds", "replicates", "also", "oracle", "tolerance", "store", "questions")
 """The fields of Tuning that go from the command line to ``tune`` as they are."""
 
@@ -74,6 +76,13 @@ class HeldOut:
     "Write a page (HTML) on which weights can be moved; see hulltune report.",
     type=Written(".html", ".htm"),
 )
+@option(
+    ANSWER,
+    "--for ENGINE",
+    f"Also print the weights as a search engine takes them: {', '.join(ENGINES)}; see hulltune export.",
+    name="engine",
+    type=OneOf("engine", ENGINES),
+)
 @result_options()
 def tune(
     data: Data,
@@ -82,6 +91,7 @@ def tune(
     tuning: dict[str, Any],
     unseen: HeldOut,
     report: str | None,
+    engine: str | None,
     answer: Answer,
 ) -> int:
     """Tune the weights of lists or forests for a metric.
@@ -120,6 +130,8 @@ def tune(
         timings = {**tuned.timings, "reading": reading + tuned.timings["reading"]}
         result = replace(tuned, seconds=time.perf_counter() - began, timings=timings)
         give_result(result, answer)
+        if engine is not None:
+            _show_for_engine(result.with_problem(tuned.problem), engine, data.reading.normalise)
     if result.interrupted:
         written = f"the best so far is in {', '.join(answer.out)}" if answer.out else "this is the best so far"
         note(f"interrupted; {written}" + ("; no report is written" if report is not None else ""))
@@ -131,6 +143,24 @@ def tune(
             note("interrupted; the result is complete, but no report is written")
             return INTERRUPTED
     return DONE
+
+
+def _show_for_engine(result: TuneResult, engine: str, normalise: str | None) -> None:
+    """Print the weights for an engine, and tell what the digits that are written lose."""
+    from hulltune.data.normalising import Normalisation
+    from hulltune.formats.engines import as_written, engine_text
+
+    print(
+        f"\n{engine_text(result.weights, Normalisation.read(result.normalisation or normalise or 'none'), engine)}",
+        end="",
+    )
+    written = result.problem.score([as_written(weight) for weight in result.weights.values()])
+    lost = (result.score - written) * (1.0 if result.higher_is_better else -1.0)
+    note(
+        f"the digits that are written score {score_text(written)}, {abs(lost):.2g} {'less' if lost > 0 else 'more'}"
+        if lost
+        else f"the digits that are written score the same, {score_text(written)}"
+    )
 
 
 def _held_out(data: Data, unseen: HeldOut, dataset: Dataset, quiet: bool) -> Dataset:
