@@ -119,7 +119,7 @@ class Orders:
     def _lines(self, origin: Floats, directions: Floats, intervals: Floats, workers: Workers) -> list[Changes]:
         """The changes along each direction, from those of blocks of queries that workers share."""
         weights = np.vstack([origin, directions])
-        blocks = blocks_of(self._scorer.corpus, len(weights), workers.count, by_kind=False)
+        blocks = blocks_of(self._scorer.corpus, len(weights), workers.count)
         self._scorer.prepare(workers=workers)
         found = workers.map(lambda block: self._of_block(block, weights, intervals), blocks)
         return [Changes.together(parts) for parts in zip(*found, strict=True)]
