@@ -26,6 +26,8 @@ RANKED_FORMATS = ("text", "moses", "jsonl", "tsv", "kaldi", "trn", "trec")
 """Formats for lists of the best outputs; a run of trec has whole orders."""
 ENGINES = ("opensearch", "elasticsearch", "ltr", "solr", "vespa", "langchain", "llamaindex", "ranx", "qdrant")
 """Search engines and libraries that weights of rankers can be written for, or that refuse them with a reason."""
+NORMALISATIONS = ("minmax", "zscore", "l2", "rrf", "none")
+"""What can be done to the scores of rankers, query by query."""
 CHANGE_ORDERS = ("data", "best", "worst")
 """Orders of the changes of a comparison: as in the data, or the best or worst first."""
 WEIGHT_FORMATS = ("json", "moses", "lines")

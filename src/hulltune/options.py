@@ -18,7 +18,17 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from hulltune.errors import InputError, check_most, unknown_name
-from hulltune.names import BUILTIN_FEATURES, DEFAULT_SEARCH, FORMATS, IDS, MOST_RUNS, MOST_THREADS, ON_ERROR, SEARCHES
+from hulltune.names import (
+    BUILTIN_FEATURES,
+    DEFAULT_SEARCH,
+    FORMATS,
+    IDS,
+    MOST_RUNS,
+    MOST_THREADS,
+    NORMALISATIONS,
+    ON_ERROR,
+    SEARCHES,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,6 +115,14 @@ def _number_in_range(name: str, value: Any, told: Option, *, is_whole: bool) -> 
     if number > told.most:
         check_most(name, int(number), int(told.most))
     return number
+
+
+def _number(name: str, value: Any) -> None:
+    from hulltune.arrays import as_number
+
+    number = as_number(value)
+    if number is None or not math.isfinite(number):
+        raise InputError(f"{name}: expected a number, got {value!r}")
 
 
 # Calls with options as keywords.
@@ -337,10 +355,10 @@ class Reading:
                 object.__setattr__(self, name, tuple(value))
         object.__setattr__(self, "dtype", getattr(self.dtype, "__name__", None) or str(self.dtype))
         check(self)
-        if (self.normalise, self.missing, self.window) != (None, None, None):
-            from hulltune.data.normalising import Normalisation  # with NumPy, which help does without
-
-            Normalisation.of(self.normalise or "minmax", self.missing, self.window)
+        if self.missing is not None and self.missing != "least":
+            _number("missing", self.missing)
+        if self.normalise is not None and self.normalise.partition(":")[0] not in NORMALISATIONS:
+            raise unknown_name("normalisation", self.normalise, NORMALISATIONS)
         if self.ids not in IDS and not os.path.isfile(self.ids):
             raise unknown_name("way to count sentences (ids), and no file:", os.fspath(self.ids), IDS)
         if self.symbols is not None and not os.path.exists(self.symbols):

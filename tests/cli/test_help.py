@@ -78,7 +78,7 @@ def test_short_forms_mean_the_same_everywhere() -> None:
         for param in load(name).params:
             for option in param.opts:
                 if re.fullmatch(r"-\w", option):
-                    meant.setdefault(option, set()).update(set(param.opts) - {option})
+                    meant.setdefault(option, set()).update(set(param.opts) - {option, "--qrels"})  # another --ref
     assert {option: names.pop() for option, names in meant.items() if len(names) == 1} == {
         "-f": "--format", "-i": "--input", "-j": "--threads", "-k": "--k", "-m": "--metric", "-n": "--nbest",
         "-o": "--out", "-q": "--quiet", "-r": "--ref", "-s": "--seed", "-w": "--weights",
@@ -130,11 +130,34 @@ def test_help_names_the_choices(shell: Shell) -> None:
     assert all(name in shell("convert --help") for name in WRITERS)
 
 
-NO_FIELDS = {"lists", "ref", "heldout_ref", "heldout_add", "certify", "report", "out", "as_json", "quiet", "debug"}
+NO_FIELDS = {
+    "lists",
+    "ref",
+    "heldout_ref",
+    "heldout_add",
+    "certify",
+    "report",
+    "engine",
+    "out",
+    "as_json",
+    "quiet",
+    "debug",
+}
 """Options of the command line alone: files that Python has in memory, where answers go, and short forms."""
 ELSEWHERE = {
     "tune": {"constraints", "dtype", "progress"},
-    "loop": {"on_error", "add", "features", "id_column", "text_column", "ref_column", "source_column", "ignore"}
+    "loop": {
+        "normalise",
+        "window",
+        "on_error",
+        "add",
+        "features",
+        "id_column",
+        "text_column",
+        "ref_column",
+        "source_column",
+        "ignore",
+    }
     | {"start", "store"},
 }
 """Fields that a command has in another form, or lacks, as decoders write no tables."""
@@ -210,7 +233,9 @@ def test_shells_complete_commands_options_and_choices(shell: str) -> None:
     assert set(completions(shell, "hulltune", "")) == set(COMMANDS)
     assert completions(shell, "hulltune", "tune", "--me") == ["--metric"]
     assert completions(shell, "hulltune", "tune", "x", "--metric", "chr") == ["chrf", "chrf++"]
-    assert completions(shell, "hulltune", "rerank", "--as", "") == ["text", "moses", "jsonl", "tsv"]
+    assert completions(shell, "hulltune", "rerank", "--as", "") == [
+        "text", "moses", "jsonl", "tsv", "kaldi", "trn", "trec"
+    ]  # fmt: skip
     assert completions(shell, "hulltune", "tune", "--features", "words,ch") == ["words,chars"]
 
 
@@ -245,6 +270,7 @@ def test_the_installed_script_calls_the_command() -> None:
 def test_values_of_options() -> None:
     assert values.Named("NUMBER").convert("a=b=-1.5", None, None) == ("a=b", -1.5)
     assert values.Named("SIGN").convert("lm=-", None, None) == ("lm", "-")
+    assert values.Named("SIGN").convert("any", None, None) == ("*", "any")
     assert values.NAMES.convert(" a, b,,", None, None) == ["a", "b"]
     assert values.Costs().convert("all", None, None) is True
     assert values.Costs().convert("none", None, None) is False

@@ -232,7 +232,12 @@ constraint_options = gathered(
         "fix": _named("--fix NAME=V", "Keep the weight of a feature at V.", "NUMBER"),
         "min": _named("--min NAME=V", "The smallest weight that a feature may have.", "NUMBER"),
         "max": _named("--max NAME=V", "The largest weight that a feature may have.", "NUMBER"),
-        "sign": _named("--sign NAME=+", "Allow only weights of 0 or more (NAME=+), or of 0 or less (NAME=-).", "SIGN"),
+        "sign": _named(
+            "--sign NAME=+",
+            "Allow only weights of 0 or more (NAME=+), of 0 or less (NAME=-), or both (NAME=any). A sign alone is that "
+            "of all features; orders of documents have + unless something else is said.",
+            "SIGN",
+        ),
         "free": option(WEIGHTS, "--free NAME,…", "Tune only the weights of these features. [default: all]", type=NAMES),
         "tie": option(WEIGHTS, "--tie NAME,NAME", "Give these features the same weight.", type=NAMES, multiple=True),
         "scale": option(

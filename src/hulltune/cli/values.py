@@ -154,7 +154,9 @@ class MetricsType(MetricType):
 
 
 class Named(ValueType):
-    """A name and a value, ``NAME=VALUE``; the name may contain an = itself. The value is a number, or a sign."""
+    """A name and a value, ``NAME=VALUE``; the name may contain an = itself. The value is a number, or a sign, which
+    alone is that of all features.
+    """
 
     name = "named value"
 
@@ -163,6 +165,8 @@ class Named(ValueType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float | str]:
         """The name and the value. Whether a sign is one is checked with the constraints."""
+        if self.value == "SIGN" and value in ("+", "-", "any"):
+            return "*", value  # of all features
         name, _, text = value.rpartition("=")
         number = 0.0 if self.value == "SIGN" else _number(text)
         if not name or math.isnan(number):

@@ -13,8 +13,8 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int64s, as_number
 from hulltune.errors import InputError, unknown_name
+from hulltune.names import NORMALISATIONS
 
-NORMALISATIONS = ("minmax", "zscore", "l2", "rrf", "none")
 RRF_CONSTANT = 60.0
 """The constant of Cormack et al. (2009)."""
 _NUMBER = re.compile(r"-?[0-9.]+(e[+-]?[0-9]+)?")

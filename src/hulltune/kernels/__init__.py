@@ -12,6 +12,7 @@ What is where:
 - outputs/: output, nearest_output, texts (of candidates)
 - surfaces/: from envelopes to the next step: sweep (sums of statistics along lines), steps (the rule), rows (of
   outputs), constants
+- orders/: orders of documents: changes (of their value along a line), bounds (of it, through a box of weights)
 - certify/: certified search: choices, winners
 - metrics/: packed, tokens, ngrams, edits, ter, meteor, scores
 - reading/: lists: moses; lattices: fst_binary, fst_text, slf; what readers share:
