@@ -286,9 +286,7 @@ class _Batch:
             bases=np.array([parent.base for parent in parents]),
         )
         parts = self.parts
-        known = self.candidates.known
-        left, least, greatest, at, spreads = winners.branch(known, before, parts.numbers, parts.lows, parts.highs)
-        return winners.Undecided(*left), least, greatest, at, spreads
+        return winners.branch(self.candidates.known, before, parts.numbers, parts.lows, parts.highs)
 
     def _bounds(self, left: Undecided, ranges: Ranges, losses: Floats, hopes: Floats) -> Floats:
         """A bound for each box: at least that of its parent. A box in which all is resolved has a single loss."""

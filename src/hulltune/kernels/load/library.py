@@ -10,11 +10,12 @@ import ctypes
 import functools
 import importlib.util
 import json
+import sys
 import warnings
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import numpy as np
 
@@ -36,7 +37,18 @@ def function_of(name: str, module: str) -> Callable[..., Any] | None:
         _expect_numba()
         return None
     found: Callable[..., Any] = library().hulltune_function(name.encode())
-    return found
+    kernel = vars(sys.modules[f"hulltune.kernels.{module}"])[name.rpartition(".")[2]].py_func
+    answer = eval(kernel.__annotations__["return"], kernel.__globals__)
+    if not any(hasattr(each, "_fields") for each in (answer, *get_args(answer))):
+        return found
+    return lambda *arguments: _named(found(*arguments), answer)  # the library knows plain tuples alone
+
+
+def _named(value: Any, kind: Any) -> Any:
+    """A value with the named tuples of its type in the place of plain ones."""
+    if hasattr(kind, "_fields"):
+        return kind(*value)
+    return tuple(map(_named, value, get_args(kind))) if get_origin(kind) is tuple else value
 
 
 @functools.cache
