@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Powell,
         Problem,
     )
+    from hulltune.semirings import Hull
     from hulltune.surface import ErrorSurface
     from hulltune.tuning import (
         Comparison,
@@ -70,7 +71,7 @@ if TYPE_CHECKING:  # after tuning: before it, mypy would take the function ``tun
     from hulltune.report.teaching import plot_envelope, plot_inside, plot_plus, plot_times
 
 _ROOMS = (
-    *("options", "data", "formats", "inference", "lines", "search", "surface", "tuning", "loop"),
+    *("options", "semirings", "data", "formats", "inference", "lines", "search", "surface", "tuning", "loop"),
     *("report.figures", "report.html", "report.teaching", "certified"),
 )
 """Where public names are, nearly in the order in which rooms import each other: a name costs what its room needs."""
@@ -94,6 +95,7 @@ __all__ = [
     "Forest",
     "ForestBuilder",
     "GradientClimb",
+    "Hull",
     "InputError",
     "Jobs",
     "LineCma",

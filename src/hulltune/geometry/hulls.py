@@ -50,7 +50,35 @@ def minkowski(a: Chain, b: Chain) -> Chain:
     multiples of one unit) so is the result; elsewhere each coordinate is rounded once, and a point that rounding has
     moved off the hull is dropped.
     """
-    return _monotone_chain(_merged_edges(a, b)) if a and b else ()
+    return _monotone_chain(sum_of(a[i], b[j]) for i, j in minkowski_places(a, b))
+
+
+def minkowski_places(a: Chain, b: Chain) -> Iterator[tuple[int, int]]:
+    """The places (i, j) of the points whose sums a[i] + b[j] are the vertices of the Minkowski sum, from left to right;
+    edges of equal slope become one. O(|a| + |b|).
+    """
+    if not (a and b):
+        return
+    i, j = 0, 0
+    yield i, j
+    while i + 1 < len(a) or j + 1 < len(b):
+        if j + 1 == len(b):
+            steeper = 1
+        elif i + 1 == len(a):
+            steeper = -1
+        else:
+            steeper = turn(a[i], a[i + 1], b[j], b[j + 1])
+        i += steeper >= 0
+        j += steeper <= 0
+        yield i, j
+
+
+def sum_of(p: Point, q: Point) -> Point:
+    """The sum of two points; one that is beyond the range of doubles is an error."""
+    x, y = p[0] + q[0], p[1] + q[1]
+    if not (is_finite(x) and is_finite(y)):
+        raise InputError(f"the sum of the points {p} and {q} is beyond the range of doubles: scale the values down")
+    return (x, y)
 
 
 def support(chain: Chain, eta: Number) -> int:
@@ -134,29 +162,6 @@ def _monotone_chain(ordered: Iterable[Point]) -> Chain:
             hull.pop()
         hull.append(point)
     return tuple(hull)
-
-
-def _merged_edges(a: Chain, b: Chain) -> Iterator[Point]:
-    """The vertices of the Minkowski sum from left to right; edges of equal slope become one."""
-    i, j = 0, 0
-    yield _sum(a[0], b[0])
-    while i + 1 < len(a) or j + 1 < len(b):
-        if j + 1 == len(b):
-            steeper = 1
-        elif i + 1 == len(a):
-            steeper = -1
-        else:
-            steeper = turn(a[i], a[i + 1], b[j], b[j + 1])
-        i += steeper >= 0
-        j += steeper <= 0
-        yield _sum(a[i], b[j])
-
-
-def _sum(p: Point, q: Point) -> Point:
-    x, y = p[0] + q[0], p[1] + q[1]
-    if not (is_finite(x) and is_finite(y)):
-        raise InputError(f"the sum of the points {p} and {q} is beyond the range of doubles: scale the values down")
-    return (x, y)
 
 
 def _slope(p: Point, q: Point) -> Number:

@@ -10,6 +10,7 @@ import numpy as np
 
 from hulltune.arrays import Floats
 from hulltune.report.picture import new_picture
+from hulltune.semirings.hull_picture import COLOURS
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
@@ -17,14 +18,6 @@ if TYPE_CHECKING:
     from hulltune.tuning.sensitivity import Sensitivity
     from hulltune.tuning.surfaces import MetricPlane, MetricSurface
 
-COLOURS = (
-    "#0072b2",
-    "#d55e00",
-    "#009e73",
-    "#cc79a7",
-    "#e69f00",
-    "#56b4e9",
-)  # Okabe and Ito: safe for colour-blind eyes
 OBSCURED = "#8c8c8c"
 LEAST_BAND = 0.012
 """The least width of the band of the best interval, as a share of the axis: about eight pixels."""

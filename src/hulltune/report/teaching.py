@@ -13,9 +13,10 @@ from hulltune.data.forest import Forest
 from hulltune.errors import InputError
 from hulltune.lines.compute import envelope
 from hulltune.report.figure_data import CandidateLines, InsideStep, candidate_lines, inside_steps, view_around
-from hulltune.report.figures import COLOURS, OBSCURED
+from hulltune.report.figures import OBSCURED
 from hulltune.report.picture import new_picture
 from hulltune.semirings.hull import Hull
+from hulltune.semirings.hull_picture import COLOURS
 from hulltune.wording import counted
 
 if TYPE_CHECKING:

@@ -125,12 +125,12 @@ def _unpack(semiring: int, values: Floats) -> list[Any]:
 def inside_hull(forest: Forest, weights: Sequence[Hull]) -> list[Hull] | None:
     """The hull of each node, equal to that of the generic algorithm; None where only that algorithm can compute it.
 
-    That is so where an edge carries no line or several, where numbers are exact already, or where sums of derivations
-    are not exact in doubles.
+    That is so where an edge carries no line, several or labels, where numbers are exact already, or where sums of
+    derivations are not exact in doubles.
     """
     from hulltune.semirings.hull import Hull
 
-    if any(len(weight) != 1 for weight in weights):
+    if any(len(weight) != 1 or weight.labels for weight in weights):
         return None
     lines = [weight.points[0] for weight in weights]
     if are_exact(lines) or not are_doubles(lines):
