@@ -62,7 +62,8 @@ def _list(lines: Sequence[Point], names: Sequence[str]) -> Iterator[str]:
     for number, (slope, intercept) in enumerate(lines[:MOST_LINES]):
         name = names[number] if names else ""
         name = f"{name[:LONGEST_NAME]}…" if len(name) > LONGEST_NAME else name
-        text = f"{name}  {_number(rounded(slope))}·η + {_number(rounded(intercept))}".strip()
+        sign = "−" if intercept < 0 else "+"
+        text = f"{name}  {_number(rounded(slope))}·η {sign} {_number(rounded(abs(intercept)))}".strip()
         yield f'<text x="{WIDTH + 10}" y="{18 * (number + 1)}" fill="{_colour(number)}">{escape(text)}</text>'
     if len(lines) > MOST_LINES:
         more = f"… and {len(lines) - MOST_LINES} more"
