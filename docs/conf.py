@@ -16,7 +16,15 @@ author = "The hulltune authors"
 copyright = author  # noqa: A001  # Sphinx calls it so
 version = release = __version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "markdown_pages", "docstrings", "commands"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx_copybutton",
+    "markdown_pages",
+    "docstrings",
+    "commands",
+    "notebooks",
+]
 source_suffix = {".md": "myst-nb"}
 exclude_patterns = ["_extensions"]
 nitpicky = True
