@@ -47,7 +47,7 @@ EXAMPLES = {
     "docs/formats.md": (30, 12),
     "docs/loop.md": (12, 0),
     "docs/plots.md": (25, 0),
-    "docs/questions.md": (6, 0),
+    "docs/questions.md": (12, 0),
     "docs/report.md": (7, 0),
     "docs/speech-formats.md": (20, 4),
     "docs/theory.md": (20, 0),

@@ -6,7 +6,7 @@ from hulltune.tuning.oracle import Oracle, best_reachable
 from hulltune.tuning.picks import Pick, Reranked
 from hulltune.tuning.pruning import EnvelopeShare, Pruning, prune
 from hulltune.tuning.reranker import Reranker
-from hulltune.tuning.reranking import count_errors, rerank, score
+from hulltune.tuning.reranking import count_errors, pick, rerank, score
 from hulltune.tuning.result import TuneResult
 from hulltune.tuning.sensitivity import Sensitivity
 from hulltune.tuning.strategies import STRATEGIES, get_strategy
@@ -36,6 +36,7 @@ __all__ = [
     "line_search",
     "metric_plane",
     "metric_surface",
+    "pick",
     "prune",
     "rerank",
     "score",

@@ -6,13 +6,14 @@ Scores are compared on the exact grid of the search, so that search and rerankin
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from hulltune.arrays import Floats
+from hulltune.arrays import Floats, as_number
 from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
 from hulltune.errors import InputError, check_most
@@ -27,6 +28,8 @@ from hulltune.threads import Workers
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, weight_vector, weights_for
 from hulltune.tuning.picks import Reranked
 from hulltune.tuning.text_tables import csv_text
+
+Candidate = TypeVar("Candidate", bound=Mapping[str, Any])
 
 
 def rerank(data: DataLike, weights: WeightsLike, *, threads: int | None = None) -> Reranked:
@@ -44,6 +47,44 @@ def rerank(data: DataLike, weights: WeightsLike, *, threads: int | None = None) 
     dataset = read(data, threads=threads)
     vector = weights_for(dataset, weights)
     return Reranked.of(dataset, vector, threads=threads)
+
+
+def pick(candidates: Sequence[Candidate], weights: WeightsLike, *, missing: float | None = None) -> Candidate:
+    """The best of some candidates under ``weights``, as it was given: for a product that has one list at a time.
+
+    A candidate has its features by name, in "features" or beside its text. Those without a weight do not count. One
+    that is missing is an error, unless ``missing`` says what it is. Of equally good candidates the first is picked.
+    O(candidates × weights), without arrays or threads; weights of a file are read in each call.
+
+    >>> from hulltune import pick
+    >>> pick([{"text": "a", "lm": -3.0, "words": 1}, {"text": "a b", "lm": -3.5, "words": 2}], {"lm": 1, "words": 0.75})
+    {'text': 'a b', 'lm': -3.5, 'words': 2}
+    """
+    by_name = as_weights(weights)
+    if not isinstance(by_name, Mapping):
+        raise InputError("weights: expected weights by name, a result of tuning or a file")
+    if not candidates:
+        raise InputError("candidates: there is nothing to pick from")
+    numbers = dict(zip(by_name, feature_vector(by_name, list(by_name), "weights").tolist(), strict=True))
+    scores = [_weighted_sum(number, candidate, numbers, missing) for number, candidate in enumerate(candidates)]
+    return candidates[scores.index(max(scores))]
+
+
+def _weighted_sum(
+    number: int, candidate: Mapping[str, Any], weights: Mapping[str, float], missing: float | None
+) -> float:
+    """The sum of a candidate's features times their weights, rounded once after all products."""
+    features = candidate.get("features", candidate)
+    terms = []
+    for name, weight in weights.items():
+        value = as_number(features.get(name, missing))
+        if value is None or not math.isfinite(value * weight):
+            got = f"the feature {name!r} is {features[name]!r}" if name in features else f"lacks feature {name!r}"
+            raise InputError(
+                f"candidate {number}: {got}; expected a finite number (missing=0 takes what is missing as 0)"
+            )
+        terms.append(value * weight)
+    return math.fsum(terms)
 
 
 def rank(
