@@ -38,6 +38,12 @@ def test_weights_come_from_a_result_or_a_file(tmp_path: Path) -> None:
     assert hulltune.pick(candidates, result.save(tmp_path / "weights.json"))[best] == 1.0
 
 
+def test_weights_of_normalised_scores_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "weights.json").write_text('{"weights": {"lm": 1.0}, "normalisation": "rank"}')
+    with pytest.raises(InputError, match="weights: are of scores normalised by 'rank'"):
+        hulltune.pick([{"lm": 1.0}], tmp_path / "weights.json")
+
+
 def test_a_missing_feature_is_an_error_unless_it_has_a_value() -> None:
     candidates = [{"lm": -1.0}, {"lm": -1.5, "bonus": 1.0}]
     with pytest.raises(InputError, match=r"candidate 0: lacks feature 'bonus'; expected a finite number \(missing=0"):

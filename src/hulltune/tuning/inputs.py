@@ -75,11 +75,16 @@ def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
 
 def weights_for(dataset: Dataset, weights: WeightsLike) -> Floats:
     """Weights in the order of the features of a dataset, whose scores are normalised like those they were tuned on."""
-    if isinstance(weights, TuneResult):
-        dataset.check_normalisation(weights.normalisation, "result")
-    elif isinstance(weights, (str, os.PathLike)):
-        dataset.check_normalisation(normalisation_in(weights), os.fspath(weights))
+    where = os.fspath(weights) if isinstance(weights, (str, os.PathLike)) else "result"
+    dataset.check_normalisation(normalisation_of(weights), where)
     return feature_vector(as_weights(weights), dataset.feature_names, "weights")
+
+
+def normalisation_of(weights: WeightsLike) -> str | None:
+    """What was done to the scores that weights were tuned on; None if nothing is known of that."""
+    if isinstance(weights, TuneResult):
+        return weights.normalisation
+    return normalisation_in(weights) if isinstance(weights, (str, os.PathLike)) else None
 
 
 def weight_vector(problem: Problem, weights: WeightsLike | Floats, what: str = "weights") -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 from hulltune.arrays import Floats, as_number
 from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
+from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError, check_most
 from hulltune.formats.moses import LINE_BREAK, moses_line
 from hulltune.formats.read import read
@@ -25,7 +26,16 @@ from hulltune.metrics.counts import ErrorCounts, error_counts
 from hulltune.metrics.store import Store, opened
 from hulltune.names import MOST_BEST
 from hulltune.threads import Workers
-from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, weight_vector, weights_for
+from hulltune.tuning.inputs import (
+    DataLike,
+    ReferencesLike,
+    WeightsLike,
+    as_problem,
+    as_weights,
+    normalisation_of,
+    weight_vector,
+    weights_for,
+)
 from hulltune.tuning.picks import Reranked
 from hulltune.tuning.text_tables import csv_text
 
@@ -63,6 +73,8 @@ def pick(candidates: Sequence[Candidate], weights: WeightsLike, *, missing: floa
     by_name = as_weights(weights)
     if not isinstance(by_name, Mapping):
         raise InputError("weights: expected weights by name, a result of tuning or a file")
+    if (normalised := normalisation_of(weights)) not in (None, "none"):
+        raise InputError(f"weights: are of scores normalised by {normalised!r}; read and rerank whole rankings")
     if not candidates:
         raise InputError("candidates: there is nothing to pick from")
     numbers = dict(zip(by_name, feature_vector(by_name, list(by_name), "weights").tolist(), strict=True))
