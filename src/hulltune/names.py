@@ -69,6 +69,7 @@ METRICS: dict[str, tuple[str, dict[str, Any]]] = {
     "rbp": ("hulltune.metrics.orders:RankBiasedPrecision", {}),
     "recall": ("hulltune.metrics.orders:Recall", {}),
     "success": ("hulltune.metrics.orders:Success", {}),
+    "ratio": ("hulltune.metrics.given:ColumnRatio", {}),
     "ter": ("hulltune.metrics.ter:Ter", {}),
     "wer": ("hulltune.metrics.wer:Wer", {}),
 }

@@ -22,7 +22,7 @@ from hulltune.metrics.bounds import LossBound, Ranges, row_products
 from hulltune.metrics.chrf import ChrF
 from hulltune.metrics.combination import Combination
 from hulltune.metrics.fmeasure import FMeasure
-from hulltune.metrics.given import Given, ScoreTable
+from hulltune.metrics.given import ColumnRatio, Given, ScoreTable
 from hulltune.metrics.meteor import Meteor
 from hulltune.metrics.ter import Ter
 from hulltune.metrics.wer import Cer, Mer, Wer
@@ -89,6 +89,10 @@ def mean_rows(rng: Rng, count: int) -> Statistics:
     return np.column_stack([weights * scores, weights])
 
 
+def count_rows(rng: Rng, count: int) -> Statistics:
+    return np.column_stack([rng.integers(0, 6, count), rng.integers(0 if rng.random() < 0.3 else 1, 12, count)])
+
+
 def length_rows(rng: Rng, count: int) -> Statistics:
     return np.column_stack([rng.integers(0, 50, count), np.ones(count, int)])
 
@@ -137,6 +141,8 @@ METRICS: dict[str, tuple[Metric, Maker]] = {
     "accuracy": (Accuracy(), accuracy_rows),
     "given": (Given(scores=TABLE), mean_rows),
     "given lower": (Given(scores=TABLE, higher_is_better=False), mean_rows),
+    "ratio of errors": (ColumnRatio(errors="e", of="n"), count_rows),
+    "ratio of hits": (ColumnRatio(hits="e", of=("n", "m")), count_rows),
     "ask": (Ask(), mean_rows),
     "meteor": (Meteor(), meteor_rows),
     "of the user": (MonotoneLength(), length_rows),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hulltune import (
+    Certified,
     Climb,
     Forest,
     InputError,
@@ -27,7 +28,7 @@ from hulltune import (
 from hulltune.errors import Note
 from hulltune.formats import write_jsonl
 from hulltune.formats.packed import open_packed, pack
-from hulltune.metrics import Accuracy, Given, get_metric
+from hulltune.metrics import Accuracy, ColumnRatio, Given, get_metric
 from tests.cli.running import run, run_json
 
 QUICK: dict[str, Any] = {"search": Climb(restarts=3), "threads": 1}
@@ -117,6 +118,80 @@ def test_the_certified_search_and_the_line_search_read_columns_too() -> None:
     assert -step.loss == pytest.approx(mean_of_picks(lists, weights), abs=1e-12)
 
 
+def counted_records(seed: int) -> list[dict[str, Any]]:
+    """Lists whose candidates have counts: of edits, of characters, of items that are right."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for name in range(8):
+        candidates = []
+        for number in range(4):
+            numbers = {
+                "edits": int(rng.integers(0, 9)),
+                "chars": int(rng.integers(1, 20)),
+                "right": int(rng.integers(5)),
+            }
+            features = {"lm": float(rng.normal()), "am": float(rng.normal() - numbers["edits"] / 4)}
+            candidates.append({"text": f"t{number}", "features": features, **numbers})
+        found.append({"id": f"q{name}", "candidates": candidates})
+    return found
+
+
+def picked_sums(lists: list[dict[str, Any]], weights: dict[str, float], *columns: str) -> list[float]:
+    """The sums of some columns over the candidates with the highest sums, one by one."""
+    sums = dict.fromkeys(columns, 0.0)
+    for record in lists:
+        totals = [sum(weights[name] * c["features"][name] for name in weights) for c in record["candidates"]]
+        for name in columns:
+            sums[name] += record["candidates"][int(np.argmax(totals))][name]
+    return list(sums.values())
+
+
+def test_a_ratio_of_sums_of_columns() -> None:
+    """Corpus CER from counts, and F1 as twice the hits divided by two columns."""
+    lists, weights = counted_records(1), {"lm": 0.5, "am": 1.0}
+    edits, chars, right = picked_sums(lists, weights, "edits", "chars", "right")
+    assert score(lists, weights, metric="ratio:errors=edits,of=chars") == edits / chars
+    assert score(lists, weights, metric="2*ratio:hits=right,of=chars+edits") == 2 * right / (chars + edits)
+    assert score(lists, weights, metric=ColumnRatio(hits="right", of=("chars", "edits"))) == right / (chars + edits)
+    problem = Problem.of(read(lists), "ratio:errors=edits,of=chars")
+    problem.rows(np.arange(problem.corpus.edges))
+    assert problem.table.dtype == np.int64
+    assert problem.feature_names == ("lm", "am")
+
+
+def test_a_mean_weighted_by_a_column() -> None:
+    lists, weights = counted_records(2), {"lm": 0.5, "am": 1.0}
+    for record in lists:
+        for candidate in record["candidates"]:
+            candidate["cer"] = candidate["edits"] / candidate["chars"]
+    edits, chars = picked_sums(lists, weights, "edits", "chars")
+    metric = "mean:column=cer,weight_column=chars,higher_is_better=no"
+    assert score(lists, weights, metric=metric) == pytest.approx(edits / chars, abs=1e-12)
+    result = tune(lists, metric=metric, **QUICK)
+    assert set(result.weights) == {"lm", "am"}
+    assert get_metric(metric).signature.startswith("mean|column:cer|weight:column chars|higher_is_better:no")
+
+
+@pytest.mark.parametrize("metric", ["ratio:errors=edits,of=chars", "ratio:hits=right,of=chars"])
+def test_ratios_are_certified(metric: str) -> None:
+    """No weights on a circle, between all places where a pick changes, are better than the certified ones."""
+    pytest.importorskip("scipy")
+    lists = counted_records(3)
+    proven = tune(lists, metric=metric, search=Certified(gap=0))
+    assert proven.certificate is not None
+    assert proven.certificate.is_optimal
+    assert score(lists, proven, metric=metric) == proven.score
+    angles = np.linspace(0, 2 * np.pi, 400, endpoint=False)
+    found = [score(lists, {"lm": np.sin(a), "am": np.cos(a)}, metric=metric) for a in angles]
+    assert proven.score == (max(found) if "hits" in metric else min(found))
+
+
+def test_sums_of_nothing() -> None:
+    for options, expected in (({"errors": "a"}, 3.0), ({"hits": "a"}, 0.0)):
+        metric = ColumnRatio(of="b", **options)
+        assert metric.score(np.array([[3, 0], [3, 4]])).tolist() == [expected, 0.75]
+
+
 def test_held_out_data() -> None:
     lists, others = records(5), records(6)
     result = tune(lists, metric="mean:column=correct", heldout=others, **QUICK)
@@ -191,6 +266,17 @@ def test_features_of_any_list_may_be_the_quality(tmp_path: Path) -> None:
     [
         ("mean:column=corect", "unknown column of the candidates 'corect'; did you mean 'correct'?"),
         ("mean", "write mean:column=NAME, or given:scores=FILE"),
+        ("ratio:errors=reward,of=correct", "column 'reward': has -"),
+        ("ratio:errors=correct,of=lm", "expected counts or weights, 0 or more"),
+        ("mean:column=correct,weight_column=lm", "expected counts or weights, 0 or more"),
+        ("mean:column=correct,weight=tokens,weight_column=lm", "weight_column is for the numbers of a column, in the"),
+        ("ratio:of=correct", "write ratio:errors=NAME,of=NAME"),
+        (
+            "ratio:errors=lm,hits=correct,of=correct",
+            "expected a column of errors (or of hits) and a column to divide by",
+        ),
+        ("ratio:errors=correct", "write ratio:errors=NAME,of=NAME"),
+        ("ratio:errors=corect,of=lm", "unknown column of the candidates 'corect'; did you mean 'correct'?"),
         ("mean:column=correct,scores=x", "expected either a column of the candidates or a file of scores"),
     ],
 )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hulltune.metrics.chrf import ChrFPlusPlus as ChrFPlusPlus
     from hulltune.metrics.combination import Combination as Combination
     from hulltune.metrics.fmeasure import FMeasure as FMeasure
+    from hulltune.metrics.given import ColumnRatio as ColumnRatio
     from hulltune.metrics.given import Given as Given
     from hulltune.metrics.given import ScoreTable as ScoreTable
     from hulltune.metrics.memory import Memory as Memory
@@ -45,7 +46,7 @@ _MODULES = {
     "chrf": ("ChrF", "ChrFPlusPlus"),
     "combination": ("Combination",),
     "fmeasure": ("FMeasure",),
-    "given": ("Given", "ScoreTable"),
+    "given": ("ColumnRatio", "Given", "ScoreTable"),
     "memory": ("Memory", "TextMemory"),
     "meteor": ("Meteor",),
     "questions": ("NotYet", "Question", "Unanswered", "export_questions", "import_answers"),

@@ -159,7 +159,7 @@ class Accuracy(Metric):
                 f"accuracy: column {self.column!r} has {other:g}; expected 0 or 1 (mean:column={self.column} averages "
                 "any numbers)"
             )
-        return ByCandidate(values, "sentence", np.zeros(len(references)))
+        return ByCandidate(values)
 
     def score(self, statistics: Statistics) -> Floats:
         """The share of correct outputs, between 0 and 1; 0 if there are no outputs."""

@@ -1,4 +1,6 @@
-"""The mean of a score that is known beforehand for every candidate: COMET, a reward, a human rating."""
+"""Metrics of numbers that are known beforehand for every candidate: the mean of a score (COMET, a reward, a human
+rating), and the ratio of two sums of counts.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +133,8 @@ class Given(MeanMetric):
 
     The scores are in a ``column`` of the candidates (of a table, of JSON lines, or a feature of any format), which is
     then no feature: equal texts may have different ones. Or they are ``scores``, a ScoreTable or the path of its file,
-    by sentence and text; there an output without a score is an error that names it.
+    by sentence and text; there an output without a score is an error that names it. ``weight_column`` names a column
+    with the weight of each candidate.
     """
 
     name: ClassVar[str] = "given"
@@ -140,6 +143,7 @@ class Given(MeanMetric):
     scores: ScoreTable | str | Path | None = None
     column: str | None = None
     weight: str = "sentence"
+    weight_column: str | None = None
     higher_is_better: bool = True
 
     def __post_init__(self) -> None:
@@ -150,6 +154,8 @@ class Given(MeanMetric):
                 "mean, given: expected either a column of the candidates or a file of scores; "
                 "write mean:column=NAME, or given:scores=FILE"
             )
+        if self.weight_column is not None and (self.column is None or self.weight != "sentence"):
+            raise InputError("mean: weight_column is for the numbers of a column, in the place of weight")
         if isinstance(self.scores, (str, Path)):
             object.__setattr__(self, "scores", ScoreTable.read(self.scores))
         elif self.scores is not None and not isinstance(self.scores, ScoreTable):
@@ -162,8 +168,8 @@ class Given(MeanMetric):
 
     @property
     def reads(self) -> tuple[str, ...]:  # type: ignore[override]  # follows from the options
-        """The column."""
-        return () if self.column is None else (self.column,)
+        """The column, and that of the weights."""
+        return tuple(name for name in (self.column, self.weight_column) if name is not None)
 
     @property
     def table(self) -> ScoreTable:
@@ -174,7 +180,8 @@ class Given(MeanMetric):
     @property
     def signature(self) -> str:
         """Name, the column or a digest of the scores, weighting, direction and version."""
-        options = {"weight": self.weight, "higher_is_better": self.higher_is_better}
+        weight = self.weight if self.weight_column is None else f"column {self.weight_column}"
+        options = {"weight": weight, "higher_is_better": self.higher_is_better}
         if self.column is not None:
             return signature("mean", {"column": self.column, **options})
         return signature("given", {"scores": self.table.digest(), **options})
@@ -192,7 +199,81 @@ class Given(MeanMetric):
         lengths = np.array([float(len(group[0].split())) if group else 0.0 for group in groups])
         if self.column is None:
             return _ByText(self.table, known.ids, self.weight, lengths)
-        return ByCandidate(quality(known, self.column), self.weight, lengths)
+        values = quality(known, self.column)
+        if self.weight_column is None:
+            return ByCandidate(values, weight=self.weight, reference_lengths=lengths)
+        weights = counts(known, self.weight_column)
+        return ByCandidate(values * weights, weights)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnRatio(Metric):
+    """The sum of one column of the picked candidates divided by the sum of others: corpus CER from the counts of edits
+    and of characters, precision or F1 from the counts of items.
+
+    ``errors`` names the column to be small, or ``hits`` the column to be large; ``of`` names the column, or several
+    that are added (joined by +), to divide by. All are counts: 0 or more. The ratio of 0 to 0 is 0; of errors to 0,
+    their number.
+    """
+
+    name: ClassVar[str] = "ratio"
+    needs_references = False
+
+    errors: str | None = None
+    hits: str | None = None
+    of: tuple[str, ...] | str = ()
+
+    def __post_init__(self) -> None:
+        names = self.of.split("+") if isinstance(self.of, str) else self.of
+        object.__setattr__(self, "of", tuple(filter(None, names)))
+        if (self.errors is None) == (self.hits is None) or not self.of:
+            raise InputError(
+                "ratio: expected a column of errors (or of hits) and a column to divide by; "
+                "write ratio:errors=NAME,of=NAME"
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]  # follows from the options
+        """What is summed."""
+        return ("hits" if self.errors is None else "errors", "of")
+
+    @property
+    def higher_is_better(self) -> bool:  # type: ignore[override]  # follows from the options
+        """Whether hits are counted."""
+        return self.errors is None
+
+    @property
+    def reads(self) -> tuple[str, ...]:  # type: ignore[override]  # follows from the options
+        """The columns."""
+        return tuple(dict.fromkeys((str(self.errors or self.hits), *self.of)))
+
+    @property
+    def signature(self) -> str:
+        """Name, columns and version."""
+        return signature("ratio", {self.columns[0]: self.reads[0], "of": "+".join(self.of)})
+
+    def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
+        """Refuse: texts alone have no counts."""
+        return self.prepare_with(Known(()), references, sources)
+
+    def prepare_with(
+        self, known: Known, references: References, sources: Sequence[str] | None = None
+    ) -> PreparedMetric:
+        """Bind the columns."""
+        part, *of = (counts(known, name) for name in (self.reads[0], *self.of))
+        return ByCandidate(part, sum(of[1:], start=of[0]))
+
+    def score(self, statistics: Statistics) -> Floats:
+        """The ratio."""
+        sums = checked_statistics(statistics, self)
+        empty = 0.0 if self.higher_is_better else sums[..., 0]
+        return np.where(sums[..., 1] == 0, empty, ratio(sums[..., 0], sums[..., 1], empty=0.0))
+
+    @property
+    def as_ratio(self) -> Ratio:
+        """The ratio, turned so that smaller is better: 0 is the best of errors; of hits, no best is known."""
+        sign, best = (-1.0, -np.inf) if self.higher_is_better else (1.0, 0.0)
+        return Ratio(np.array([sign, 0.0]), np.array([0.0, 1.0]), best=best)
 
 
 def quality(known: Known, column: str) -> Floats:
@@ -202,6 +283,14 @@ def quality(known: Known, column: str) -> Floats:
             f"column {column!r}: is told by candidate, not by text; tune, score or rerank lists that have the column"
         )
     return known.qualities[column]
+
+
+def counts(known: Known, column: str) -> Floats:
+    """The numbers of all candidates in a column, which must not be negative: a sum of them is divided by."""
+    values = quality(known, column)
+    if len(values) and values.min() < 0:
+        raise InputError(f"column {column!r}: has {values.min():g}; expected counts or weights, 0 or more")
+    return values
 
 
 class _ByText(PreparedMetric):
@@ -232,22 +321,38 @@ class _ByText(PreparedMetric):
 
 
 class ByCandidate(PreparedMetric):
-    """A number of each candidate, whatever its text; a text that is no candidate does not count."""
+    """Two numbers of each candidate, a total and a weight, whatever its text; a text that is no candidate does not
+    count. Without ``weights`` each is 1; ``weight`` (see WEIGHTS) multiplies both.
+    """
 
-    def __init__(self, values: Floats, weight: str, reference_lengths: Floats) -> None:
-        whole = weight != "reference_tokens" and np.all(values == np.rint(values)) and np.all(np.abs(values) < 2**31)
+    def __init__(
+        self,
+        totals: Floats,
+        weights: Floats | None = None,
+        *,
+        weight: str = "sentence",
+        reference_lengths: Floats | None = None,
+    ) -> None:
+        self._totals = totals
+        self._weights = np.broadcast_to(1.0, len(totals)) if weights is None else weights
+        self._weight = weight
+        self._lengths = np.empty(0) if reference_lengths is None else reference_lengths
+        whole = weight != "reference_tokens" and all(map(_are_whole, (self._totals, self._weights)))
         self._type = np.int64 if whole else np.float64  # sums of integers are exact and fast
-        self._values, self._weight, self._lengths = values, weight, reference_lengths
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         """Nothing: texts alone have no numbers."""
         return self.statistics_of(np.full(len(outputs), -1, dtype=np.int64), sentences, outputs)
 
     def statistics_of(self, candidates: Int64s, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
-        """The numbers of candidates times their weights, and the weights."""
-        weights = np.where(candidates >= 0, _weights(self._weight, self._lengths, sentences, outputs), 0.0)
-        values = np.where(candidates >= 0, self._values[candidates], 0.0)
-        return np.stack([values * weights, weights], axis=1).astype(self._type)
+        """The totals and weights of candidates, times the weights of their texts."""
+        factors = np.where(candidates >= 0, _weights(self._weight, self._lengths, sentences, outputs), 0.0)
+        numbers = (self._totals[candidates], self._weights[candidates])
+        return np.stack([factors * each for each in numbers], axis=1).astype(self._type)
+
+
+def _are_whole(values: Floats) -> bool:
+    return bool(np.all(values == np.rint(values)) and np.all(np.abs(values) < 2**31))
 
 
 def _weights(weight: str, reference_lengths: Floats, sentences: Int64s, outputs: Sequence[str]) -> Floats:
