@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hulltune import Corpus, decode, kbest, read, sample
+from hulltune import Corpus, decode, kbest, read, read_weights, sample, score
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.formats.forest_files import ForestOptions
 from hulltune.formats.openfst import read_openfst_text
@@ -40,8 +40,45 @@ def test_samples_are_drawn_again_with_the_same_seed(folder: Path, shell: Shell) 
     drawn = sample(read("dev.forest").corpus, WEIGHTS, 20, temperature=2.0, seed=7)
     assert [line.split(" ||| ")[1] for line in outputs[0].splitlines()] == list(drawn.texts)
     texts = [tuple(line.split(" ||| ")[:2]) for line in shell(f"{drawing} 7 --distinct").splitlines()]
-    expected = dict.fromkeys((str(s), text) for s, text in zip(drawn.sentences.tolist(), drawn.texts, strict=True))
+    expected = dict.fromkeys(("ab"[s], text) for s, text in zip(drawn.sentences.tolist(), drawn.texts, strict=True))
     assert texts == list(expected)
+
+
+def test_names_of_lattices_stay_in_every_output(folder: Path, shell: Shell) -> None:
+    """References stand in the order of a listing (utt-1, utt-10, utt-11, …, utt-2), lattices in natural order."""
+    (folder / "lattices").mkdir()
+    spoken = {f"utt-{n}": f"w{n}" for n in range(1, 13)}
+    for name, word in spoken.items():
+        text = f"N=2 L=2\nI=0\nI=1\nJ=0 S=0 E=1 W={word} a=-1 l=-3\nJ=1 S=0 E=1 W=other a=-3 l=-1\n"
+        (folder / "lattices" / f"{name}.slf").write_text(text)
+    (folder / "text").write_text("".join(f"{name} {spoken[name]}\n" for name in sorted(spoken)))
+    (folder / "w").write_text("acoustic 1\nlanguage 0.5\nwords 0\n")
+    assert shell.json("score lattices --ref text --weights w --metric wer --quiet")["score"] == 0.0
+
+    lines = shell("rerank lattices --weights w --as kaldi").splitlines()
+    assert dict(line.split() for line in lines) == spoken
+    assert [line.split()[0] for line in lines] == [f"utt-{n}" for n in range(1, 13)]
+    assert shell("kbest lattices --weights w --k 1 --as trn").splitlines()[9] == "w10 (utt-10)"
+    for kind, ignored in (("jsonl", ()), ("moses", ()), ("tsv", ("index",))):
+        shell(f"kbest lattices --weights w --k 2 --as {kind} --out lists.{kind} --quiet")
+        lists = read(f"lists.{kind}", Path("text"), ignore=ignored)
+        assert list(lists.ids) == list(spoken)
+        assert score(lists, read_weights("w"), metric="wer") == 0.0
+
+    assert shell("rerank lattices --weights w").splitlines() == list(spoken.values())
+    assert "text has no names, and line i is sentence i of the data (line 1: utt-1); --as kaldi has them" in shell.said
+    (folder / "other").write_text("acoustic 0\nlanguage 1\nwords 0\n")
+    changes = shell.json("compare w other lattices --ref text --metric wer --quiet")["changes"]
+    assert [(change["id"], change["sentence"]) for change in changes] == [(n, k) for k, n in enumerate(spoken)]
+    shell("convert lattices lattices.hull --quiet")
+    assert shell("rerank lattices.hull --weights w --as kaldi").splitlines() == lines
+
+
+def test_names_that_are_numbers_are_no_ids_of_lists(folder: Path, shell: Shell) -> None:
+    """In a list, 1 would be read as the second line of the references."""
+    assert shell("rerank forests --weights forests.w --as kaldi").split("\n", 1)[0].startswith("1 ")
+    shell("kbest forests --weights forests.w --k 2 --as jsonl --out lists.jsonl --quiet")
+    assert read("lists.jsonl").ids[0] == 0
 
 
 def test_lists_have_k_best_too(folder: Path, shell: Shell) -> None:

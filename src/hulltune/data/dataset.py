@@ -155,6 +155,20 @@ class Dataset:
         return self.members is None or any(member.is_list for members in self.members for member in members)
 
     @cached_property
+    def names(self) -> Sequence[SentenceId]:
+        """The names of the sentences in all answers: the ids of lists; of forests, the utterances that their files tell
+        or else the names of the files, and where these are not all different, the ids.
+        """
+        if self.members is None:
+            return self.ids
+        for named in (_name_inside, _name_of_file) if self.provenance else (_name_inside,):
+            found = [{named(member) for member in members} for members in self.members]
+            names = [name for each in found if len(each) == 1 for name in each if name is not None]
+            if len(set(names)) == len(found) and all(name.isprintable() and "|||" not in name for name in names):
+                return self.ids if names == list(map(str, self.ids)) else names
+        return self.ids
+
+    @cached_property
     def empty_ids(self) -> tuple[SentenceId, ...]:
         """The sentences without hypotheses."""
         return tuple(self.ids[int(i)] for i in np.flatnonzero(np.diff(self.corpus.sentence_edges) == 0))
@@ -457,11 +471,24 @@ def own_first_choices(offsets: Int64s, scores: Floats | None) -> Int64s:
 
 def number_in_name(file: str) -> int | None:
     """The last number in the name of a file, without its suffixes."""
+    return last_number(_stem(file))
+
+
+def _stem(file: str) -> str:
+    """The name of a file without its suffixes."""
     stem = os.path.basename(file)
     for suffixes in (_COMPRESSED, None):
         base, suffix = os.path.splitext(stem)
         stem = base if suffixes is None or suffix in suffixes else stem
-    return last_number(stem)
+    return stem
+
+
+def _name_inside(member: Member) -> str | None:
+    return member.name and member.name.strip()
+
+
+def _name_of_file(member: Member) -> str | None:
+    return _stem(member.file)
 
 
 def last_number(name: str) -> int | None:

@@ -59,14 +59,9 @@ def write(data: DataLike, path: Path, format: str | None = None) -> None:  # noq
 
 
 def named_forests(dataset: Dataset) -> Iterator[NamedForest]:
-    """Each forest with its name in its file if these names are all different, otherwise with its id; and the weights
-    of the decoder, if they are known.
-    """
-    members = [dataset.members_of(sentence) for sentence in range(len(dataset))]
-    names = [each[0].name if len(each) == 1 else None for each in members]
-    own = len(set(names)) == len(names) and None not in names
-    for sentence, forest in enumerate(dataset.corpus):
-        yield NamedForest(forest, names[sentence] if own else str(dataset.ids[sentence]), dataset.model)
+    """Each forest with its name and the weights of the decoder, if they are known."""
+    for name, forest in zip(dataset.names, dataset.corpus, strict=True):
+        yield NamedForest(forest, str(name), dataset.model)
 
 
 def forests_of_lists(lists: Dataset) -> Iterator[NamedForest]:

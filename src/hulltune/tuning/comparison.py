@@ -251,7 +251,7 @@ def _compared(dataset: Dataset, problem: Problem | None, old: _ComparedWeights, 
         one, other = pairs[sentence]
         changes.append(
             Change(
-                id=dataset.ids[sentence],
+                id=dataset.names[sentence],
                 sentence=sentence,
                 old=one,
                 new=other,

@@ -24,7 +24,7 @@ class Pick:
     """The output that weights pick for a sentence."""
 
     id: SentenceId
-    """The sentence's id in the data."""
+    """The name of the sentence: the id of a list, or the utterance or file of a forest."""
     text: str
     """The text; "" where there is nothing to choose from."""
     index: int | None
@@ -95,7 +95,7 @@ class Reranked(list[str]):
         texts[found.sentences] = found.texts
         names = found.corpus.feature_names
         picked = _Picked(found.sentences, found.indices, found.scores, found.features, names)
-        return Reranked(texts.tolist(), ids=dataset.ids, picked=picked)
+        return Reranked(texts.tolist(), ids=dataset.names, picked=picked)
 
 
 class _Picked(NamedTuple):

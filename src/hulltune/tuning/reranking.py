@@ -171,12 +171,21 @@ def score(
 # Ranked derivations as lines of a file.
 
 
+def written_ids(dataset: Dataset, output: str) -> Sequence[SentenceId]:
+    """The ids in lines of a format (see ``derivation_lines``): the names of the sentences. Lists have the ids of the
+    data instead of names that are numbers, which would be read as places.
+    """
+    numbered = output not in BEST_TEXT and any(str(name).isdigit() for name in dataset.names)
+    return dataset.ids if numbered else dataset.names
+
+
 def derivation_lines(
     ids: Sequence[SentenceId], found: DerivationLists, output: str, *, unique: bool = False
 ) -> Iterator[tuple[str, bool]]:
     """Lines of ranked derivations, a sentence at a time, each with a flag: False if a line break in its text became a
     space. ``output`` is a format of n-best lists, "moses" or "jsonl", or "tsv", a table with headings, or a run as
-    trec_eval reads it, "trec"; or "text", and with the id of each sentence "kaldi" (before the text) or "trn" (behind).
+    trec_eval reads it, "trec"; or "text", and with the name of each sentence "kaldi" (before the text) or "trn"
+    (behind).
 
     As text, only the best of each sentence is written, and an empty line for a sentence without derivations, so that
     line i is sentence i. Sparse features that are 0 in all derivations of a sentence (of all sentences in a table) are
@@ -189,14 +198,15 @@ def derivation_lines(
     for sentence, name in enumerate(ids):
         first, last = int(found.offsets[sentence]), int(found.offsets[sentence + 1])
         texts = found.texts[first:last]
-        if output in _BEST_TEXT:
+        if output in BEST_TEXT:
             text = texts[0] if texts else ""
             line = LINE_BREAK.sub(" ", text)
-            yield _BEST_TEXT[output].format(id=name, text=line).strip(" "), line == text
+            told = BEST_TEXT[output].format(id=name if output == "text" else _word(name, output), text=line)
+            yield told if output == "text" else told.strip(" "), line == text
             continue
         if output == "trec":
             for place, (text, score) in enumerate(zip(texts, found.scores[first:last].tolist(), strict=True), start=1):
-                yield f"{_word(name)} Q0 {_word(text)} {place} {score!r} hulltune", True
+                yield f"{_word(name, output)} Q0 {_word(text, output)} {place} {score!r} hulltune", True
             continue
         names, values = _dense_sums(found, first, last)
         places = _first_places(texts) if unique else range(last - first)
@@ -216,15 +226,17 @@ def derivation_lines(
             yield json.dumps({"id": name, "candidates": candidates}, ensure_ascii=False), True
 
 
-_BEST_TEXT = {"text": "{text}", "kaldi": "{id} {text}", "trn": "{text} ({id})"}
+BEST_TEXT = {"text": "{text}", "kaldi": "{id} {text}", "trn": "{text} ({id})"}
 """A line of the best text of a sentence."""
 
 
-def _word(name: SentenceId) -> str:
-    """A name that has no blanks; a run has fields between them."""
+def _word(name: SentenceId, output: str) -> str:
+    """A name that has no blanks."""
     text = str(name)
     if not text or len(text.split()) != 1:
-        raise InputError(f"--as trec: {text[:60]!r} has blanks or nothing in it, and a run has fields between blanks")
+        raise InputError(
+            f"--as {output}: {text[:60]!r} has blanks or nothing in it, and a line has fields between blanks"
+        )
     return text
 
 

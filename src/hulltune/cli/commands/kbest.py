@@ -53,8 +53,8 @@ class Drawn:
 @option(
     ANSWER,
     "--as FORMAT",
-    "What to write: lists with features and scores (moses or jsonl), a table of them (tsv), or only the text of the "
-    "best (text, for --k 1).",
+    "What to write: lists with features and scores (moses or jsonl), a table of them (tsv), or for --k 1 only the text "
+    "of the best (text), with its name before it (kaldi) or behind it (trn).",
     name="output",
     type=OneOf("output", RANKED_FORMATS),
     default="moses",
@@ -68,13 +68,13 @@ def kbest(data: Data, weights: str, k: int | None, distinct: bool, drawn: Drawn,
     for name in ("temperature", "seed"):
         if getattr(drawn, name) is not None and sample is None:
             raise InputError(f"--{name}: only for random derivations; give --sample, too")
-    if output == "text" and (k or sample or BEST) > 1:
-        raise InputError(
-            "--as text: only for one derivation a sentence (--k 1); for more, give --as moses, jsonl or tsv"
-        )
     from hulltune import lines
-    from hulltune.tuning.reranking import derivation_lines
+    from hulltune.tuning.reranking import BEST_TEXT, derivation_lines, written_ids
 
+    if output in BEST_TEXT and (k or sample or BEST) > 1:
+        raise InputError(
+            f"--as {output}: only for one derivation a sentence (--k 1); for more, give --as moses, jsonl or tsv"
+        )
     dataset = read(data, quiet=answer.quiet)
     found_weights = weights_for(dataset, weights, missing=data.reading.missing)
     if sample is not None:
@@ -88,9 +88,9 @@ def kbest(data: Data, weights: str, k: int | None, distinct: bool, drawn: Drawn,
         )
     else:
         found = lines.kbest(dataset.corpus, found_weights, k or BEST, distinct=distinct, threads=data.reading.threads)
-    texts = derivation_lines(dataset.ids, found, output, unique=distinct and sample is not None)
+    texts = derivation_lines(written_ids(dataset, output), found, output, unique=distinct and sample is not None)
     write_lines((line for line, _ in texts), answer.out)
-    incomplete = [str(name) for name, whole in zip(dataset.ids, found.complete.tolist(), strict=True) if not whole]
+    incomplete = [str(name) for name, whole in zip(dataset.names, found.complete.tolist(), strict=True) if not whole]
     if incomplete:
         sentences = counted(len(incomplete), "sentence")
         note(f"{sentences} got fewer outputs, because of too many duplicates: {listed(incomplete)}")

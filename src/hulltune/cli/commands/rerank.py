@@ -43,13 +43,14 @@ hulltune rerank bm25.run dense.run -w w.json --as trec --out fused.run"""
 def rerank(data: Data, weights: str, best: int | None, output: str | None, answer: Answer) -> int:
     """Write the best candidates of lists or forests, by given weights."""
     output = output or ("text" if best in (None, 1) else "moses")
-    if output in ("text", "kaldi", "trn") and best not in (None, 1):
+    from hulltune.tuning.reranking import BEST_TEXT, derivation_lines, rank, written_ids
+
+    if output in BEST_TEXT and best not in (None, 1):
         raise InputError(
             f"--as {output}: only for the best candidate of each sentence; give --as moses, jsonl or tsv for more"
         )
     if best is None and output != "trec":
         best = 1
-    from hulltune.tuning.reranking import derivation_lines, rank
 
     dataset = read(data, quiet=answer.quiet)
     found = weights_for(dataset, weights, missing=data.reading.missing)
@@ -58,11 +59,15 @@ def rerank(data: Data, weights: str, best: int | None, output: str | None, answe
 
     def lines() -> Iterator[str]:
         nonlocal broken
-        for line, clean in derivation_lines(dataset.ids, ranked, output):
+        for line, clean in derivation_lines(written_ids(dataset, output), ranked, output):
             broken += not clean
             yield line
 
     write_lines(lines(), answer.out)
+    if output == "text" and not answer.quiet and any(isinstance(name, str) for name in dataset.names):
+        note(
+            f"text has no names, and line i is sentence i of the data (line 1: {dataset.names[0]}); --as kaldi has them"
+        )
     if broken:
         note(f"{counted(broken, 'text')} had line breaks, which were written as spaces, so that a line is a sentence")
     return DONE

@@ -148,7 +148,7 @@ class Sentences:
         for sentence, own, (_, baseline, along, over) in zip(chosen.tolist(), candidates, numbered, strict=True):
             dataset = self.problem.dataset
             yield PageSentence(
-                id=dataset.ids[sentence],
+                id=dataset.names[sentence],
                 sentence=sentence,
                 references=tuple(_cut(text) for text in self.problem.references[sentence]),
                 source=None if dataset.sources is None else dataset.sources[sentence],
