@@ -24,6 +24,14 @@ class InputError(ValueError):
         super().__init__(message)
 
 
+class OptionError(InputError):
+    """An option that does not apply to the data that are read: its name and the reason."""
+
+    def __init__(self, option: str, reason: str) -> None:
+        super().__init__(f"{option}: {reason}")
+        self.option, self.reason = option, reason
+
+
 class Note(UserWarning):
     """Something that the caller should know, though the result is right; the program shows it as a line."""
 

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from hulltune import Dataset, InputError, read, write
-from hulltune.formats import FORMATS, OptionError, sniff
+from hulltune.errors import OptionError
+from hulltune.formats import FORMATS, sniff
 from hulltune.names import FOREST_FORMATS, WRITERS
 from tests.formats.refusals import refusal
 from tests.formats.samples import LISTS, SAMPLES, Sample

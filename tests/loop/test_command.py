@@ -17,7 +17,7 @@ from hulltune.loop import CommandDecoder, DecoderError, WeightsFormat
 from hulltune.loop import command as command_room
 from hulltune.loop.weights_template import fill_template
 from tests.loop.decoders import START, references
-from tests.loop.runs import DECODER, PROGRAM, PYTHON, loop_line
+from tests.loop.runs import DECODER, PROGRAM, PYTHON, ROOT, loop_line
 
 
 def python(code: str) -> str:
@@ -268,7 +268,7 @@ def test_the_command_ends_with_the_decoders_last_words(tmp_path: Path, capsys: p
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (["--missing", "1"], "missing: got 1.0; expected 0, or nothing"),
+        (["--missing", "1"], "--missing: 1.0 is for scores of rankers in runs; expected 0"),
         (["--heldout", "x"], "give both or none"),
         (["--out", "w.doc"], "no known suffix"),
         (["--jobs", "0"], "--jobs"),
@@ -345,3 +345,49 @@ def test_sentences_without_a_forest_are_counted_and_told(tmp_path: Path, capsys:
     assert {record["empty"] for record in found["iterations"]} == {3}
     assert found["score"] == found["heldout"]["tuned"]
     assert found["start_score"] > 3 / 12  # every word of a lost sentence is an error
+
+
+INI = """\
+# a model
+[input-factors]
+0
+
+[weight]
+# tuned before
+a= 1
+b= 0
+UnknownWordPenalty0= 1
+c= 0
+
+[feature]
+KENLM name=LM0 factor=0 path=lm.bin
+"""
+
+
+def test_the_line_of_the_readme_hands_a_whole_ini_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``./run {weights}`` decodes its standard input to its standard output, as Moses does."""
+    monkeypatch.chdir(tmp_path)
+    (line,) = [line.strip() for line in (ROOT / "README.md").read_text().splitlines() if "hulltune loop " in line]
+    code = "import sys, hulltune; from tests.loop.decoders import *; "
+    code += "print(moses_text(hulltune.read_weights(sys.argv[1])), end='')"
+    (tmp_path / "run").write_text(
+        f"#!/bin/sh\ngrep -q '^KENLM name=LM0' $1 || exit 3\n{PROGRAM} -c {shlex.quote(code)} $1\n"
+    )
+    (tmp_path / "run").chmod(0o755)
+    (tmp_path / "a.ini").write_text(INI)
+    (tmp_path / "dev.de").write_text("\n" * len(references()))
+    (tmp_path / "dev.en").write_text("".join(f"{text}\n" for text in references()))
+    assert main([*shlex.split(line)[1:], "--metric", "wer", "--iterations", "2", "--restarts", "1"]) == 0
+    assert "tuning set" in capsys.readouterr().out
+    before, after = INI.splitlines(), (tmp_path / "b.ini").read_text().splitlines()
+    assert [line for line in after if "= " not in line] == [line for line in before if "= " not in line]
+    found = read_weights(tmp_path / "b.ini")
+    assert (list(found), found["UnknownWordPenalty0"]) == (["a", "b", "UnknownWordPenalty0", "c"], 1.0)
+    assert found["b"] != 0.0
+    assert {path.name for path in (tmp_path / "loop" / "iter-001").iterdir()} >= {"weights.ini", "output"}
+    capsys.readouterr()
+    words = [*shlex.split(line)[1:], "--run", "other", "--weights-format", "json", "--fix", "lm=1"]
+    assert main(words) == 2
+    assert capsys.readouterr().err.startswith("hulltune: unknown feature in fix: 'lm'")

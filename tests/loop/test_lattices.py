@@ -64,7 +64,7 @@ def test_costs_fillers_and_word_tables(kind: str, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--negate", "lm", "unknown feature in negate: 'lm'"),
+        ("--negate", "lm", "unknown feature 'lm'"),
         ("--symbols", "none.txt", "none.txt: no such file; expected a table of words"),
     ],
 )

@@ -20,6 +20,7 @@ from hulltune.loop import LoopProgress, LoopResult
 from hulltune.loop.hypotheses import united, winning_outputs
 from hulltune.loop.result import ITERATIONS, NO_NEW_WINNERS, NOTHING_NEW, SMALL_GAIN
 from hulltune.search import shards
+from hulltune.tuning.evaluation import paired_bootstrap
 from hulltune.tuning.inputs import as_dataset
 from tests.loop.decoders import NAMES, SENTENCES, START, moses_text, references, shown
 from tests.loop.piece_decoders import decode_to_forests
@@ -134,6 +135,12 @@ def test_held_out_sentences_are_decoded_with_the_first_and_the_best_weights() ->
     assert asked == [START, dict(result.weights)]
     assert result.heldout is not None
     assert result.heldout.tuned < result.heldout.start
+    decoded = [read(shown(weights, seed=2), references(2)) for weights in asked]
+    problems = [Problem.of(one, "wer") for one in decoded]
+    rows = [problem.baseline().statistics for problem in problems]
+    assert result.heldout.gain == paired_bootstrap(problems[0].metric, *rows, seed=1)
+    assert result.heldout.gain.low < result.heldout.start - result.heldout.tuned < result.heldout.gain.high
+    assert f"95%: {result.heldout.gain.low:+.4f} to {result.heldout.gain.high:+.4f}" in result.summary()
 
 
 def test_the_quick_way_to_winners_gives_those_of_the_envelopes(monkeypatch: pytest.MonkeyPatch) -> None:

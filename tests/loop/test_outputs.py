@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hulltune import Climb, InputError, Reading, read, tune_loop
+from hulltune import Climb, Constraints, InputError, Reading, read, tune_loop
 from hulltune.formats import pack, write_jsonl
 from hulltune.loop import CommandDecoder, DecoderError, LoopResult
 from hulltune.loop.folder import RunFolder
@@ -163,12 +163,26 @@ def test_a_fault_in_the_second_iteration_can_be_repaired(
     assert without_times(loop(decoder(tmp_path), tmp_path / "run")) == expected
 
 
-def test_constraints_on_features_that_the_decoder_does_not_have_can_be_corrected(tmp_path: Path) -> None:
-    from hulltune import Constraints
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        (Constraints(fix={"lm": 1.0}), "unknown feature in fix: 'lm'"),
+        (Constraints(free=["x*"]), "unknown feature in free: 'x"),
+        (Constraints(max={"a": 0.5}), "start: the weight of 'a' is 1; its constraints ask for"),
+    ],
+)
+def test_constraints_are_checked_before_anything_is_decoded(
+    tmp_path: Path, constraints: Constraints, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        loop(decoder(tmp_path), tmp_path / "run", constraints=constraints)
+    assert not (tmp_path / "run").exists()
 
-    with pytest.raises(DecoderError, match="'lm'"):
-        loop(decoder(tmp_path), tmp_path / "run", constraints=Constraints(fix={"lm": 1.0}))
-    assert loop(decoder(tmp_path), tmp_path / "run", constraints=Constraints(fix={"a": 1.0})).iterations
+
+def test_a_constraint_on_a_weight_that_no_output_has_changes_nothing(tmp_path: Path) -> None:
+    start = {**START, "penalty": 2.0}
+    found = loop(decoder(tmp_path), tmp_path / "run", start=start, constraints=Constraints(fix={"penalty": 2.0}))
+    assert found.weights == {**loop(decoder(tmp_path), tmp_path / "other", start=start).weights, "penalty": 2.0}
 
 
 def test_the_lists_of_several_iterations_are_those_of_all_files_read_at_once(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_a_longer_run_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
         ({"metric": "cer"}, "another metric"),
         ({"start": {"a": 2.0}}, "another start"),
         ({"search": Climb(restarts=3)}, "another search"),
-        ({"constraints": Constraints(fix={"a": 1.0})}, "another constraints"),
+        ({"constraints": Constraints(fix={"a": 1.0})}, "other constraints"),
         ({"settings": {"input": "x"}}, "another input"),
     ],
 )

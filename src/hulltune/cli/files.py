@@ -38,13 +38,9 @@ MOST_SHOWN = 20
 
 def read(data: Data, *, quiet: bool = False) -> Dataset:
     """The lists or forests that the options of a command name; notes on standard error say what was left out."""
-    from hulltune.formats import OptionError
     from hulltune.formats.read import read_with
 
-    try:
-        found = read_with(data.reading, list(data.lists))
-    except OptionError as error:
-        raise InputError(f"--{error.option.replace('_', '-')}: {error.reason}") from None
+    found = read_with(data.reading, list(data.lists))
     if found.skipped:
         note(f"skipped {counted(len(found.skipped), 'fault')}:")
         for fault in found.skipped[:MOST_SHOWN]:
@@ -194,8 +190,11 @@ def _files(path: str) -> set[tuple[int, int]]:
 # Writing.
 
 
-def give_result(result: TuneResult | LoopResult, answer: Answer) -> None:
-    """Write the result to files, atomically, and print it as JSON or as a summary."""
+def give_result(result: TuneResult | LoopResult, answer: Answer, *, ini: str = "") -> None:
+    """Write the result to files, atomically, and print it as JSON or as a summary.
+
+    A file of the suffix .ini has all sections of ``ini``, the text of the one that it replaces.
+    """
     from hulltune.formats import write_weights
 
     for path in map(Path, answer.out):
@@ -207,6 +206,7 @@ def give_result(result: TuneResult | LoopResult, answer: Answer) -> None:
                 path,
                 format=RESULT_SUFFIXES[path.suffix],
                 normalisation=getattr(result, "normalisation", None),
+                ini=ini,
             )
     print(json.dumps(result.to_dict(), ensure_ascii=False) if answer.as_json else result.summary())
 

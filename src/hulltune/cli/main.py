@@ -31,7 +31,7 @@ from hulltune.cli.command import (
     Commands,
     note,
 )
-from hulltune.errors import InputError, Note
+from hulltune.errors import InputError, Note, OptionError
 from hulltune.interrupts import SIGNALS, Terminated, terminable
 
 EXAMPLES = """\
@@ -67,6 +67,8 @@ def _answered(arguments: list[str]) -> int:
         return code
     except click.ClickException as error:
         return _complain(_usage_fault(error), BAD_INPUT)
+    except OptionError as error:
+        return _complain(f"--{error.option.replace('_', '-')}: {error.reason}", BAD_INPUT)
     except InputError as error:
         return _complain(str(error), BAD_INPUT)
     except KeyboardInterrupt:

@@ -22,7 +22,7 @@ from __future__ import annotations
 from hulltune.formats.further_features import add_builtin_features
 from hulltune.formats.jsonl import write_jsonl
 from hulltune.formats.packed import open_packed, pack
-from hulltune.formats.read import OptionError, read
+from hulltune.formats.read import read
 from hulltune.formats.references import as_references, read_references
 from hulltune.formats.registry import sniff
 from hulltune.formats.weights import read_weights, write_weights
@@ -33,7 +33,6 @@ __all__ = [
     "BUILTIN_FEATURES",
     "FORMATS",
     "WEIGHT_FORMATS",
-    "OptionError",
     "add_builtin_features",
     "as_references",
     "open_packed",

@@ -20,7 +20,7 @@ from hulltune.data.joining import Piece, from_forests, joined, pieces_of
 from hulltune.data.matching import matched_aloud
 from hulltune.data.normalising import Normalisation
 from hulltune.data.vocabulary import Vocabulary
-from hulltune.errors import InputError, Note, unknown_name
+from hulltune.errors import InputError, Note, OptionError, unknown_name
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.forest_names import SentenceNames, member_of
 from hulltune.formats.forest_reading import read_forest_files
@@ -312,7 +312,7 @@ def _read_forests(reading: Reading, files: Sequence[FoundFile], left_out: Sequen
     if isinstance(options.negate, frozenset):
         for name in sorted(options.negate):
             if name not in dataset.feature_names:
-                raise unknown_name("feature in negate:", name, dataset.feature_names)
+                raise OptionError("negate", str(unknown_name("feature", name, dataset.feature_names)))
     return dataset if names.listed is None else replace(dataset, listed=len(names.listed))
 
 
@@ -358,14 +358,6 @@ def _as_type(dataset: Dataset, dtype: Any) -> Dataset:
 
 
 # What the options of reading mean to readers.
-
-
-class OptionError(InputError):
-    """An option that does not apply to the data that are read: its name and the reason."""
-
-    def __init__(self, option: str, reason: str) -> None:
-        super().__init__(f"{option}: {reason}")
-        self.option, self.reason = option, reason
 
 
 def _refuse(reading: Reading, options: Iterable[str], reason: str) -> None:

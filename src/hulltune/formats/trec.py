@@ -21,7 +21,7 @@ import numpy as np
 from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset, Provenance
 from hulltune.data.normalising import Normalisation
-from hulltune.errors import InputError, Note, unknown_name
+from hulltune.errors import InputError, Note, OptionError, unknown_name
 from hulltune.formats.numbers import plain_number
 from hulltune.formats.rankings import Names, RankedDocuments
 from hulltune.formats.streams import BYTE_ORDER_MARK, Problems, first_lines, numbered_lines, open_bytes, without_suffix
@@ -175,7 +175,7 @@ def read_runs(
     names = _names(runs)
     costs = set(names) if negate is True else set(negate or ())
     for name in sorted(costs - set(names)):
-        raise unknown_name("feature in negate:", name, names)
+        raise OptionError("negate", str(unknown_name("feature", name, names)))
     signed = [replace(run, scores=-run.scores) if name in costs else run for name, run in zip(names, runs, strict=True)]
     return fused(signed, normalisation)
 

@@ -31,10 +31,22 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
     >>> read_weights("weights.txt")
     {'lm': 0.5}
     """
-    file, text = os.fspath(path), _text_of(path)
+    return weights_in(text_of(path), os.fspath(path))
+
+
+def kind_of_weights(text: str) -> str:
+    """The format of a file with this text: "json", "moses" (an ini with a section of weights) or "lines"."""
     if text.lstrip().startswith("{"):
+        return "json"
+    return "moses" if any(name == "weight" for name in map(_section, text.split("\n"))) else "lines"
+
+
+def weights_in(text: str, file: str) -> dict[str, float]:
+    """The weights in the text of a file; see ``read_weights``."""
+    kind = kind_of_weights(text)
+    if kind == "json":
         weights = _from_json(file, text)
-    elif any(match[1].strip() == "weight" for match in map(_SECTION.fullmatch, text.split("\n")) if match):
+    elif kind == "moses":
         weights = _from_moses(file, text)
     else:
         weights = _from_lines(file, enumerate(text.split("\n"), start=1))
@@ -43,7 +55,8 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
     return weights
 
 
-def _text_of(path: str | os.PathLike[str]) -> str:
+def text_of(path: str | os.PathLike[str]) -> str:
+    """The text of a file, which must be UTF-8."""
     with open_bytes(path) as stream:
         data = stream.read().removeprefix(BYTE_ORDER_MARK)
     try:
@@ -55,7 +68,7 @@ def _text_of(path: str | os.PathLike[str]) -> str:
 
 def normalisation_in(path: str | os.PathLike[str]) -> str | None:
     """What was done to the scores of rankers that the weights of a file belong to; None if the file does not say it."""
-    text = _text_of(path)
+    text = text_of(path)
     if text.lstrip().startswith("{"):
         found = json.loads(text).get("normalisation")
         return None if found is None else str(found)
@@ -87,13 +100,19 @@ def _from_moses(file: str, text: str) -> dict[str, float]:
     lines = []
     inside = False
     for line, content in enumerate(text.split("\n"), start=1):
-        section = _SECTION.fullmatch(content)
-        if section:
-            inside = section[1].strip() == "weight"
+        section = _section(content)
+        if section is not None:
+            inside = section == "weight"
         elif inside:
             name, equals, values = content.partition("#")[0].rpartition("=")
             lines.append((line, f"{name.strip()}{equals} {values}"))
     return _from_lines(file, lines, in_ini=True)
+
+
+def _section(line: str) -> str | None:
+    """The name of the section that begins with a line of an ini; None for another line."""
+    found = _SECTION.fullmatch(line)
+    return None if found is None else found[1].strip()
 
 
 def _from_lines(file: str, lines: Iterable[tuple[int, str]], *, in_ini: bool = False) -> dict[str, float]:
@@ -156,11 +175,13 @@ def write_weights(
     *,
     format: str | None = None,  # noqa: A002  # the word that users type
     normalisation: str | None = None,
+    ini: str = "",
 ) -> None:
     """Write weights, atomically; the format follows the suffix (.json, .ini), otherwise it is lines.
 
     Reading gives back the names, and the values to the bit. ``normalisation`` is what was done to scores of rankers
-    (see Dataset.normalisation); other data are refused with the weights.
+    (see Dataset.normalisation); other data are refused with the weights. In the format "moses", ``ini`` is the text of
+    a ``moses.ini`` whose other sections and other weights are written, too.
 
     >>> from hulltune import read_weights, write_weights
     >>> write_weights({"lm": 0.5, "words": -0.25}, "weights.txt")
@@ -170,6 +191,8 @@ def write_weights(
     if format is None:
         format = {".json": "json", ".ini": "moses"}.get(Path(path).suffix, "lines")  # noqa: A001  # the same word
     text = weights_text(weights, format)
+    if ini and format == "moses":
+        text = _in_ini(ini, weights)
     if normalisation is not None:
         told = f'{{\n "normalisation": {json.dumps(normalisation)},' if format == "json" else None
         text = f"# normalisation: {normalisation}\n{text}" if told is None else text.replace("{", told, 1)
@@ -208,3 +231,26 @@ def _to_moses(weights: dict[str, float]) -> str:
         else:
             lines += [f"{name}= {weights[name]!r}" for name in names]
     return "\n".join(lines) + "\n"
+
+
+def _in_ini(ini: str, weights: Mapping[str, float]) -> str:
+    """An ini with these weights in its [weight] section, each in its place, and new ones before the others."""
+    written: list[str] = []
+    known: set[str] = set()
+    inside, start = False, 0
+    for line in ini.split("\n"):
+        section = _section(line)
+        if section is not None:
+            inside = section == "weight"
+            start = start or (len(written) + 1 if inside else 0)
+        elif inside:
+            name, _, values = line.partition("#")[0].rpartition("=")
+            name, count = name.strip(), len(values.split())
+            names = [name] if count == 1 else [f"{name}_{place}" for place in range(count)]
+            if name and all(each in weights for each in names):
+                known.update(names)
+                line = f"{name}= {' '.join(repr(float(weights[each])) for each in names)}"
+        written.append(line)
+    new = {name: float(weight) for name, weight in weights.items() if name not in known}
+    written[start:start] = _to_moses(new).split("\n")[1:-1]
+    return "\n".join(written)

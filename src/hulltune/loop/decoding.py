@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hulltune.data.dataset import Dataset, References
-from hulltune.errors import InputError
+from hulltune.errors import InputError, OptionError
 from hulltune.formats.read import Part, read_parts, read_with
 from hulltune.formats.streams import open_bytes
 from hulltune.loop.command import CommandDecoder
@@ -138,6 +138,8 @@ def _usable(folder: Path) -> Iterator[None]:
     """Make an InputError about the output of the decoder a DecoderError, with the last lines of the log."""
     try:
         yield
+    except OptionError:  # no fault of the decoder
+        raise
     except InputError as error:
         (folder / CUT).unlink(missing_ok=True)  # pieces of a decoder that has to be repaired are of no use
         raise DecoderError(f"the decoder's output cannot be used: {error}", last_lines(folder / LOG)) from None

@@ -17,7 +17,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,15 +34,13 @@ UNFINISHED = ".unfinished"
 
 @dataclass(frozen=True)
 class RunState(Saved):
-    """The finished steps of a run: iterations (the last one perhaps not tuned yet) and held-out scores."""
+    """The finished steps of a run: iterations (the last one perhaps not tuned yet)."""
 
     KIND: ClassVar = "hulltune loop 1"
     CALLED: ClassVar = "the state of a run"
     settings: Mapping[str, Any]
     iterations: tuple[Iteration, ...] = ()
     stopped: str | None = None
-    heldout: Mapping[str, tuple[float, int]] = field(default_factory=dict)
-    """The scores of held-out decodings by their names, and the number of sentences without output in each."""
     seconds: float = 0.0
 
 
@@ -72,9 +70,12 @@ class RunFolder:
             return RunState(settings)  # nothing was decoded yet, so other settings do no harm
         for name, value in settings.items():
             if state.settings.get(name) != value:
+                words = "other" if name in ("constraints", "references") else "another"
+                before = state.settings.get(name)
+                told = f" ({_short(before)}, not {_short(value)})" if name not in ("references", "input") else ""
                 raise InputError(
-                    f"{self.path}: this run was started with another {name} ({_short(state.settings.get(name))}, "
-                    f"not {_short(value)}); name another folder, or start it as before"
+                    f"{self.path}: this run was started with {words} {name}{told}; name another folder, or start it as "
+                    "before"
                 )
         return state
 

@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from hulltune.arrays import plain_sum
 from hulltune.formats.result_files import Saved
+from hulltune.tuning.result import Interval
+from hulltune.tuning.summary import interval_text
 from hulltune.tuning.text_tables import Block, TextTable, as_html, as_text
 from hulltune.tuning.tune import Progress
 from hulltune.wording import counted, score_text
@@ -78,6 +80,8 @@ class HeldOutScores:
     start_empty: int = 0
     """The number of sentences without an output of the decoder: they count as empty outputs."""
     tuned_empty: int = 0
+    gain: Interval | None = None
+    """The 95% interval of the gain, positive where the best weights are better."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,8 +183,11 @@ def _scores(result: LoopResult) -> TextTable:
         gain = tuned - start if result.higher_is_better else start - tuned
         digits = 2 if max(abs(start), abs(tuned)) >= 2 else 4
         rows.append((name, score_text(start), score_text(tuned), f"{gain:+.{digits}f}"))
-    note = "start, tuned: the decoder's own score with the first and with the best weights; gain: positive is better"
-    return TextTable(rows, "<>>>", [note])
+    notes = ["start, tuned: the decoder's own score with the first and with the best weights; gain: positive is better"]
+    if result.heldout is not None and (over := result.heldout.gain) is not None:
+        samples = f"{over.samples:,} paired bootstrap samples"
+        notes.append(f"the gain on held-out sentences, {interval_text(over, digits)} ({samples})")
+    return TextTable(rows, "<>>>", notes)
 
 
 def _without_output(result: LoopResult) -> list[Block]:

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
 from hulltune.data.matching import matched_aloud
-from hulltune.errors import InputError
+from hulltune.errors import InputError, OptionError
 from hulltune.loop.decoding import Decoder, Decodings, DecodingTask
 from hulltune.loop.folder import STATE, RunFolder, RunState, iteration_name
 from hulltune.loop.hypotheses import Hypotheses, known_weights, winning_outputs
@@ -41,7 +41,8 @@ from hulltune.metrics.store import Store, opened
 from hulltune.options import Looping, Reading, Tuning, by_keyword
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import check_units, feature_units
-from hulltune.search.problem import Problem
+from hulltune.search.problem import Picks, Problem
+from hulltune.tuning.evaluation import paired_bootstrap
 from hulltune.tuning.inputs import ReferencesLike, as_references, as_weights
 from hulltune.tuning.regularising import Run
 from hulltune.tuning.tune import Progress, tune
@@ -93,11 +94,16 @@ def tune_loop(decoder: Decoder, references: ReferencesLike, looping: Looping) ->
         "start": {name: float(weight) for name, weight in first.items()},
         "references": hashlib.sha256("\n".join("\t".join(each) for each in task.references).encode()).hexdigest(),
         "search": repr(run.strategy),
-        "constraints": repr(run.constraints),
+        "constraints": {
+            each.name: repr(getattr(run.constraints, each.name))
+            for each in fields(Constraints)
+            if getattr(run.constraints, each.name) != getattr(Constraints(), each.name)
+        },
         "reading": _meaning(reading),
         **({} if looping.regularise is None else {"regularise": looping.regularise}),
         **(looping.settings or {}),
     }
+    _check_names(run.constraints, same["start"])
     with ExitStack() as stack:
         store = stack.enter_context(opened(looping.store))
         tuning = Tuning(
@@ -112,6 +118,15 @@ def tune_loop(decoder: Decoder, references: ReferencesLike, looping: Looping) ->
         jobs = looping.jobs if isinstance(looping.jobs, Jobs) else Jobs(looping.jobs)
         decodings = Decodings(run_folder, reading, jobs)
         return _Loop(looping, task, unseen, metric, store, decodings, tuning, run_folder.load(same)).run()
+
+
+def _check_names(constraints: Constraints, start: Mapping[str, float]) -> None:
+    """Refuse constraints on features without a first weight, and those that the first weights do not keep."""
+    names = tuple(start)
+    compiled = constraints.holding(names, start).compile(names)
+    fault = compiled.violation(feature_vector(start, names, "start")) if any(start.values()) else None
+    if fault is not None:
+        raise InputError(f"start: {fault}")
 
 
 def _task(name: str, decoder: Decoder, references: ReferencesLike, inputs: Sequence[Any] | None) -> DecodingTask:
@@ -221,10 +236,10 @@ class _Loop:
             match = matched_aloud if number == 1 else Dataset.matched  # what looks wrong is told once
             names = match(together.union, self.task.references).feature_names
             start = known_weights(weights, names)
-            constraints = (self.tuning.constraints or Constraints()).holding(names, start).compile(names)
+            constraints = self._constraints(names).holding(names, start).compile(names)
             fault = constraints.violation(feature_vector(start, names, "weights")) if any(start.values()) else None
             if fault is not None:
-                raise InputError(f"weights: {fault}")
+                raise OptionError("weights", fault)
             check_units(feature_units(together.union.corpus), names)
             checked.append(together)
 
@@ -251,6 +266,10 @@ class _Loop:
         )
         self._save(record)
         return record
+
+    def _constraints(self, names: Sequence[str]) -> Constraints:
+        """The constraints on these features: one on a feature without outputs says nothing yet."""
+        return (self.tuning.constraints or Constraints()).among(names)
 
     def _problem(self, found: Dataset, task: DecodingTask | None = None) -> Problem:
         references = (task or self.task).references
@@ -284,6 +303,7 @@ class _Loop:
         tuning = replace(
             self.tuning,
             start=start if any(start.values()) else None,
+            constraints=self._constraints(everything.feature_names),
             seed=self.looping.seed + record.number - 1,
             progress=report if self.looping.progress is not None else None,
         )
@@ -303,23 +323,24 @@ class _Loop:
         return record
 
     def _held_out(self, task: DecodingTask, best: int) -> HeldOutScores:
-        """The scores of the first and of the best weights on the held-out sentences."""
-        (start, start_empty), (tuned, tuned_empty) = (self._held_out_score(task, number) for number in (1, best))
-        return HeldOutScores(start, tuned, start_empty, tuned_empty)
+        """The scores of the first and of the best weights on the held-out sentences, and the interval of the gain."""
+        (first, first_empty), (last, last_empty) = (self._held_out_choices(task, number) for number in (1, best))
+        return HeldOutScores(
+            start=float(self.metric.score(first.total)),
+            tuned=float(self.metric.score(last.total)),
+            start_empty=first_empty,
+            tuned_empty=last_empty,
+            gain=paired_bootstrap(self.metric, first.statistics, last.statistics, seed=self.looping.seed),
+        )
 
-    def _held_out_score(self, task: DecodingTask, number: int) -> tuple[float, int]:
-        """The held-out score of the weights of an iteration, and the number of sentences without output."""
+    def _held_out_choices(self, task: DecodingTask, number: int) -> tuple[Picks, int]:
+        """The decoder's choices with the weights of an iteration, and the number of sentences without output."""
         record = self.state.iterations[number - 1]
         name = f"heldout-{iteration_name(number)}"
-        if name not in self.state.heldout:
+        if self.folder.finished(name) is None:
             self._tell(number, "held out", record=record)
-            found = self.decodings.decode(task, name, record.weights, number)
-            problem = self._problem(found, task)
-            score = float(self.metric.score(problem.baseline(_vector(record.weights, problem)).total))
-            heldout = {**self.state.heldout, name: (score, _without_output(problem))}
-            self.state = replace(self.state, heldout=heldout)
-            self._save()
-        return self.state.heldout[name]
+        problem = self._problem(self.decodings.decode(task, name, record.weights, number), task)
+        return problem.baseline(_vector(record.weights, problem)), _without_output(problem)
 
     def _result(self, stopped: str) -> LoopResult:
         records = self.state.iterations

@@ -26,6 +26,8 @@ class WeightsFormat:
     name: str = "json"
     template: str | None = None
     template_file: str = "template"
+    ini: str = ""
+    """The text of a ``moses.ini`` whose other sections the decoder gets with its weights, in the format "moses"."""
 
     def __post_init__(self) -> None:
         if self.name not in WEIGHT_FORMATS:
@@ -56,7 +58,7 @@ class WeightsFormat:
     def write(self, weights: Mapping[str, float], path: Path) -> None:
         """Write the weights, atomically."""
         if self.template is None:
-            write_weights(weights, path, format=self.name)
+            write_weights(weights, path, format=self.name, ini=self.ini)
             return
         with written_atomically(path) as file:
             file.write(fill_template(self.template, weights, where=self.template_file).encode())

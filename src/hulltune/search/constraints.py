@@ -74,6 +74,23 @@ class Constraints:
         held = {name: float(value) for name, value in zip(names, values, strict=True) if name not in free}
         return replace(self, free=None, fix={**held, **by_feature(self.fix, names, "fix")})
 
+    def among(self, names: Sequence[str]) -> Constraints:
+        """The constraints without what is said of features that are not among these."""
+
+        def kept(given: Mapping[str, Value]) -> dict[str, Value]:
+            return {key: value for key, value in given.items() if _matching(key, names)}
+
+        groups = [[key for key in group if _matching(key, names)] for group in self.tie]
+        return replace(
+            self,
+            fix=kept(self.fix),
+            free=None if self.free is None else [key for key in self.free if _matching(key, names)],
+            min=kept(self.min),
+            max=kept(self.max),
+            sign=kept(self.sign),
+            tie=[group for group in groups if group],
+        )
+
     def for_orders(self, names: Sequence[str]) -> Constraints:
         """The constraints with the sign "+" for each feature of which nothing is said.
 
@@ -138,12 +155,16 @@ class Constraints:
 
 def features_of(key: str, names: Sequence[str], what: str) -> list[str]:
     """The features that a name stands for: itself, those that match a pattern, or the numbered ones of a block."""
-    if key in names:
-        return [key]
-    matching = [name for name in names if fnmatchcase(name, key) or re.fullmatch(re.escape(key) + r"_[0-9]+", name)]
+    matching = _matching(key, names)
     if not matching:
         raise unknown_name(f"feature in {what}:", key, names)
     return matching
+
+
+def _matching(key: str, names: Sequence[str]) -> list[str]:
+    if key in names:
+        return [key]
+    return [name for name in names if fnmatchcase(name, key) or re.fullmatch(re.escape(key) + r"_[0-9]+", name)]
 
 
 def by_feature(given: Mapping[str, Value], names: Sequence[str], what: str) -> dict[str, Value]:

@@ -73,11 +73,12 @@ class Decoding:
         most=MOST_BEST,
     )
     weights: str = options.option(REQUIRED, "The weights to start with.", "-w, --weights FILE", WEIGHTS)
-    weights_format: str = options.option(
-        "json",
-        f"The format of the file of weights: {', '.join(WEIGHT_FORMATS[:-1])} or {WEIGHT_FORMATS[-1]}.",
+    weights_format: str | None = options.option(
+        None,
+        f"The format in which the decoder gets its weights: {', '.join(WEIGHT_FORMATS[:-1])} or {WEIGHT_FORMATS[-1]}.",
         "--weights-format NAME",
         WEIGHTS,
+        unless="that of --weights; of a moses.ini with all its sections",
         among=WEIGHT_FORMATS,
         noun="format of weights",
     )
@@ -105,12 +106,34 @@ class Decoding:
     )
 
     @cached_property
+    def start_text(self) -> str:
+        """The text of the file of weights, which is read once: it may come from a pipe."""
+        from hulltune.formats.weights import text_of
+
+        return text_of(self.weights)
+
+    @property
+    def start(self) -> dict[str, float]:
+        """The first weights."""
+        from hulltune.formats.weights import weights_in
+
+        return weights_in(self.start_text, self.weights)
+
+    @property
+    def ini(self) -> str:
+        """The text of a ``moses.ini``, if the first weights are in one."""
+        from hulltune.formats.weights import kind_of_weights
+
+        return self.start_text if kind_of_weights(self.start_text) == "moses" else ""
+
+    @cached_property
     def format(self) -> WeightsFormat:
         """The format in which the decoder gets its weights. A template is read once: it may come from a pipe."""
+        from hulltune.formats.weights import kind_of_weights
         from hulltune.loop import WeightsFormat
 
         if self.weights_template is None:
-            return WeightsFormat(self.weights_format)
+            return WeightsFormat(self.weights_format or kind_of_weights(self.start_text), ini=self.ini)
         return WeightsFormat.from_template(self.weights_template)
 
     def of(self, source: str) -> CommandDecoder:
@@ -175,7 +198,7 @@ def loop(
             result = tune_loop(
                 decoding.of(decoding.source),
                 references,
-                start=decoding.weights,
+                start=decoding.start,
                 heldout=None if decoding.heldout is None else decoding.of(decoding.heldout),
                 heldout_references=unseen_references,
                 jobs=Jobs(decoding.jobs, decoding.pieces, decoding.retries),
@@ -192,7 +215,7 @@ def loop(
         note(f"everything found before is in {folder}; the same command goes on from there")
         return FAILED
     with uninterrupted():
-        give_result(result, answer)
+        give_result(result, answer, ini=decoding.ini)
     if not answer.quiet:
         _tell(result, folder, worked)
     if result.interrupted:
