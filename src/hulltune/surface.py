@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.data.features import offsets_of
 from hulltune.errors import InputError
 from hulltune.kernels.surfaces.constants import UNKNOWN
 from hulltune.kernels.surfaces.sweep import OutputRows, Segments, Wanted, sweep
@@ -79,7 +80,7 @@ class ErrorSurface:
                 )
         if not tables:
             raise InputError("statistics: expected at least one sentence, got none")
-        offsets = np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
+        offsets = offsets_of([len(table) for table in tables])
         lefts = [
             np.concatenate([[-np.inf], points]) for points, table in zip(breakpoints, tables, strict=True) if len(table)
         ]

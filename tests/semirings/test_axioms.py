@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,11 +20,9 @@ from hulltune.semirings import (
     Derivation,
     Expectation,
     ExpectationSemiring,
-    Hull,
     HullSemiring,
     KBestSemiring,
     LogSemiring,
-    Polygon,
     PolygonSemiring,
     RealSemiring,
     Semiring,
@@ -191,15 +188,3 @@ def test_means_of_an_expectation() -> None:
     assert math.isnan(semiring.zero.means[0])
     with pytest.raises(ValueError, match="got 2 quantities, expected 1"):
         semiring.weight(1.0, [1.0, 2.0])
-
-
-def random_points(rng: random.Random) -> list[tuple[float, float]]:
-    return [(float(rng.randint(-9, 9)), float(rng.randint(-9, 9))) for _ in range(rng.randint(0, 6))]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_hulls_and_polygons_on_fixed_random_samples(seed: int) -> None:
-    rng = random.Random(seed)
-    sets = [random_points(rng) for _ in range(8)]
-    check_axioms(HullSemiring(), [Hull.from_points(points) for points in sets])
-    check_axioms(PolygonSemiring(), [Polygon.from_points(points) for points in sets])

@@ -13,7 +13,7 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s, as_whole
 from hulltune.data.corpus import Corpus
-from hulltune.data.features import DenseFeatures, Features, SparseFeatures
+from hulltune.data.features import DenseFeatures, Features, SparseFeatures, offsets_of
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError, check_most
 from hulltune.kernels.lists.features import sums_of_ranges
@@ -133,7 +133,7 @@ def gather(
     bases = np.cumsum([0, *(len(part) for part in edges)])
     return DerivationLists(
         corpus=corpus,
-        offsets=np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64),
+        offsets=offsets_of(np.concatenate(counts)),
         scores=np.concatenate(scores),
         edge_offsets=np.concatenate(
             [*(part[:-1] + base for part, base in zip(starts, bases, strict=False)), bases[-1:]]

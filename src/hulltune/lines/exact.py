@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hulltune.arrays import Floats, decimals
-from hulltune.data.features import DenseFeatures, Features
+from hulltune.data.features import DenseFeatures, Features, offsets_of
 from hulltune.data.forest import Forest
 from hulltune.geometry.hulls import rounded
 from hulltune.geometry.predicates import Number
@@ -57,7 +57,7 @@ def exact_envelope(forest: Forest, origin: Floats, direction: Floats, interval: 
         breakpoints=np.array(lefts[1:]),
         slopes=np.array([rounded(slope) for slope, _, _ in found]),
         intercepts=np.array([rounded(intercept) for _, intercept, _ in found]),
-        _derivation_offsets=np.cumsum([0, *(len(winner) for _, _, winner in found)]),
+        _derivation_offsets=offsets_of([len(winner) for _, _, winner in found]),
         _derivation_edges=np.array([edge for _, _, winner in found for edge in winner], dtype=np.int32),
     )
 
