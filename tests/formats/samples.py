@@ -90,6 +90,35 @@ class Sample:
         return f"{self.format} {self.dialect}".strip()
 
 
+RANKINGS = [
+    Sample(
+        "trec",
+        "q1 Q0 d1 1 2.5 bm25\nq1 Q0 d2 2 -1.25 bm25\nq2 Q0 d30 1 7 bm25\n",
+        number="-1.25",
+        word="d30",
+        may_be_empty=False,
+        broken=(
+            Broken("d2 2 -1.25", "2 -1.25", "5 fields; expected query, Q0, document, rank, score, tag"),
+            Broken("d2 2 -1.25", "d1 2 -1.25", r"document d1 of query q1 again \(first in line 1\)"),
+            Broken("d2 2 -1.25", "d2 two -1.25", "the rank is 'two'; expected a finite number"),
+        ),
+    ),
+    Sample(
+        "letor",
+        "2 qid:q1 1:0.5 2:3 # d1\n0 qid:q1 1:-0.25 2:-1 # d2\n1 qid:q2 2:7 # d30\n",
+        number="-0.25",
+        word="d30",
+        may_be_empty=False,
+        broken=(
+            Broken("0 qid:q1", "0", "no qid:; expected 'grade qid:1"),
+            Broken("0 qid:q1", "good qid:q1", "the grade is 'good'; expected a number"),
+            Broken("2:-1", "two:-1", "got 'two:-1'; expected a number of a feature and a value"),
+            Broken("2:-1", "1:-1", "feature 1 twice; expected each once"),
+            Broken("d2", "d1", r"document d1 of query q1 again \(first in line 1\)"),
+        ),
+    ),
+]
+
 LISTS = [
     Sample(
         "moses",
@@ -384,4 +413,4 @@ FORESTS = [
     ),
 ]
 
-SAMPLES = [*LISTS, *FORESTS]
+SAMPLES = [*LISTS, *RANKINGS, *FORESTS]

@@ -73,7 +73,7 @@ def texts_and_features(data: Dataset) -> list[tuple[Any, ...]]:
 
 
 def test_every_format_of_text_has_a_sample() -> None:
-    without = {"packed", "parquet", "score-folder", "trec", "letor"}  # no single text files: their own tests say more
+    without = {"packed", "parquet", "score-folder"}  # no single text files: their own tests say more
     assert {sample.format for sample in SAMPLES} >= set(FORMATS) - without
 
 
@@ -252,6 +252,8 @@ def test_options_of_other_data_are_refused(sample: Sample, tmp_path: Path) -> No
         if sample.is_of_forests
         else [{"negate": True}, {"drop": ["x"]}, {"symbols": path}, {"ids": "name"}]
     )
+    if sample.format == "trec":  # scores of runs may be distances
+        others[0] = {"add": [(path, "x")]}
     for options in others:
         with pytest.raises(OptionError, match=f"^{next(iter(options))}: "):
             read(path, **options)

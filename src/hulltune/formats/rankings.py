@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
-from hulltune.data.dataset import Dataset, Provenance, References
+from hulltune.data.dataset import Dataset, Provenance, References, Skipped
 from hulltune.data.lists import lists_of_texts
 from hulltune.data.normalising import Normalisation
 from hulltune.errors import InputError
+from hulltune.formats.streams import LineError
+from hulltune.wording import counted
 
 
 @dataclass
@@ -26,6 +28,26 @@ class Names:
         for name in dict.fromkeys(names):
             self.numbers.setdefault(name, len(self.numbers))
         return np.array([self.numbers[name] for name in names], dtype=np.int64)
+
+
+class Once:
+    """The documents of queries that have been read, each of which may be there once."""
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[object, str], int] = {}
+
+    def take(self, query: object, document: str, line: int = 0) -> None:
+        """Remember a document and its line, if lines are known; LineError if it was there before."""
+        first = self._lines.get((query, document))
+        if first is not None:
+            told = f" (first in line {first})" if first else ""
+            raise LineError(f"document {document} of query {query} again{told}; expected each once")
+        self._lines[query, document] = line
+
+
+def told_of(skipped: Sequence[Skipped]) -> str:
+    """What a message about a file without content adds about lines that were left out."""
+    return f" (skipped {counted(len(skipped), 'line')}, first {skipped[0]})" if skipped else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +86,7 @@ class RankedDocuments:
         offsets = np.searchsorted(queries, np.arange(len(self.query_names) + 1)).astype(np.int64)
         texts = [self.document_names[document] for document in documents.tolist()]
         dataset = lists_of_texts(
-            list(self.query_names), offsets, texts, normalisation.of_scores(self.scores[order], offsets, where), names,
+            tuple(self.query_names), offsets, texts, normalisation.of_scores(self.scores[order], offsets, where), names,
             references=None if self.grades is None else _references(texts, self.grades[order], offsets),
             provenance=provenance,
         )  # fmt: skip

@@ -30,6 +30,7 @@ from hulltune.formats.jsonl import RECORDS, read_records
 from hulltune.formats.letor import read_letor
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.packed import open_packed
+from hulltune.formats.rankings import told_of
 from hulltune.formats.records import Columns
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.registry import SUMMED, reader
@@ -41,7 +42,6 @@ from hulltune.formats.trec import read_runs
 from hulltune.names import FOREST_FEATURES, RANKING_FORMATS
 from hulltune.options import Reading, by_keyword
 from hulltune.threads import check_threads
-from hulltune.wording import counted
 
 DataLike: TypeAlias = Any
 """A Dataset, or anything that ``read`` takes: names of files, patterns or folders, a data frame, records, Forests."""
@@ -191,12 +191,7 @@ def _lists(reading: Reading, rows: Rows, provenance: Sequence[Provenance], probl
     """The dataset of rows, with the further features of the options."""
     if not len(rows.ids):
         where = ", ".join(origin.file for origin in provenance)
-        skipped = (
-            f" (skipped {counted(len(problems.skipped), 'line')}, first {problems.skipped[0]})"
-            if problems.skipped
-            else ""
-        )
-        raise InputError(f"{where}: no candidate lists{skipped}")
+        raise InputError(f"{where}: no candidate lists{told_of(problems.skipped)}")
     columns = [(name, read_column(path, name, rows)) for path, name in reading.add]
     dtype = np.dtype(reading.dtype)
     lists = to_dataset(rows, columns=columns, dtype=dtype, skipped=problems.skipped, provenance=provenance)
@@ -216,14 +211,16 @@ def _without_ignored(reading: Reading, lists: Dataset) -> Dataset:
 
 def _read_rankings(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
     """The dataset of documents that rankers scored: of runs, one for each ranker, or of one file with all."""
-    formats = sorted({file.format for file in files})
+    _refuse(reading, ("add",), "is for other lists; give the scores as a further run")
+    formats, problems = sorted({file.format for file in files}), Problems(reading.on_error)
     if formats == ["trec"]:
         normalisation = Normalisation.of(reading.normalise or "minmax", reading.missing, reading.window)
-        return read_runs([file.source for file in files], normalisation, reading.negate)
+        return read_runs([file.source for file in files], normalisation, reading.negate, problems)
     if len(files) > 1:
         raise InputError(f"{files[1].source.name}: expected runs alone, or one LETOR file (got {', '.join(formats)})")
     _refuse(reading, ("negate",), "is for forests and runs; leave it out")
-    return read_letor(files[0].source, Normalisation.of(reading.normalise or "none", reading.missing, reading.window))
+    normalisation = Normalisation.of(reading.normalise or "none", reading.missing, reading.window)
+    return read_letor(files[0].source, normalisation, problems)
 
 
 def _open_packed(reading: Reading, files: Sequence[FoundFile]) -> Dataset:

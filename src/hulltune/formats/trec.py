@@ -11,10 +11,9 @@ import itertools
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
@@ -23,8 +22,16 @@ from hulltune.data.dataset import Dataset, Provenance
 from hulltune.data.normalising import Normalisation
 from hulltune.errors import InputError, Note, OptionError, unknown_name
 from hulltune.formats.numbers import plain_number
-from hulltune.formats.rankings import Names, RankedDocuments
-from hulltune.formats.streams import BYTE_ORDER_MARK, Problems, first_lines, numbered_lines, open_bytes, without_suffix
+from hulltune.formats.rankings import Names, Once, RankedDocuments, told_of
+from hulltune.formats.streams import (
+    BYTE_ORDER_MARK,
+    LineError,
+    Problems,
+    first_lines,
+    numbered_lines,
+    open_bytes,
+    without_suffix,
+)
 from hulltune.wording import counted
 
 Judged = Mapping[str, Mapping[str, float]]
@@ -48,52 +55,59 @@ def looks_like(start: bytes) -> bool:
     return bool(fields) and all(len(each) == 6 and each[1] in ("Q0", "q0", "0") for each in fields)
 
 
-def read_run(path: str | os.PathLike[str]) -> Run:
+def read_run(path: str | os.PathLike[str], problems: Problems | None = None) -> Run:
     """The run of a file; named by its tag, or by the file if the lines have several tags."""
-    where = os.fspath(path)
+    where, problems = os.fspath(path), problems or Problems()
     with open_bytes(path) as stream:
         data = stream.read().removeprefix(BYTE_ORDER_MARK)
     # Split at once, ten times as fast as line by line; a file with any other line is looked at for what is wrong.
-    fields = data.decode("utf-8", errors="replace").split()
-    queries, documents, tags = fields[0::6], fields[2::6], set(fields[5::6])
-    try:
-        scores = np.array(fields[4::6], dtype=np.float64)
-        ranks = np.array(fields[3::6], dtype=np.float64)
-    except ValueError:
-        scores = ranks = np.array([np.nan])
+    text = data.decode("utf-8", errors="replace")
+    fields = text.split()
     lines = sum(1 for line in data.split(b"\n") if line.strip())
-    pairs = set(zip(queries, documents, strict=False))
-    if len(fields) != 6 * lines or not np.all(np.isfinite(scores)) or len(pairs) != lines or "\ufffd" in tags:
-        _refuse(where, path)
-    if not lines:
-        raise InputError(f"{where}: the file is empty; expected a run, lines such as '1 Q0 d17 1 12.5 bm25'")
+    pairs = set(zip(fields[0::6], fields[2::6], strict=False))
+    if len(fields) != 6 * lines or len(pairs) != lines or "\ufffd" in text or not _are_numbers(fields):
+        fields = [field for line in _right_lines(path, problems) for field in line]
+    if not fields:
+        raise InputError(
+            f"{where}: no line of a run{told_of(problems.skipped)}; expected lines such as '1 Q0 d17 1 12.5 bm25'"
+        )
+    tags = set(fields[5::6])
     name = tags.pop() if len(tags) == 1 else without_suffix(where).stem
-    run = Run(name, where, queries, documents, scores)
-    _tell_ranks(run, ranks)
+    run = Run(name, where, fields[0::6], fields[2::6], np.array(fields[4::6], dtype=np.float64))
+    _tell_ranks(run, np.array(fields[3::6], dtype=np.float64))
     return run
 
 
-def _refuse(where: str, path: str | os.PathLike[str]) -> NoReturn:
-    """Say what is wrong with a run, and where."""
-    seen: dict[tuple[str, str], int] = {}
-    for number, line in numbered_lines(path, Problems()):
+def _are_numbers(fields: Sequence[str]) -> bool:
+    """Whether all ranks and scores are finite numbers, as ``plain_number`` reads them."""
+    written = [*fields[3::6], *fields[4::6]]
+    if not all(map(str.isascii, written)) or any("_" in each for each in written):
+        return False
+    try:
+        return bool(np.all(np.isfinite(np.array(written, dtype=np.float64))))
+    except ValueError:
+        return False
+
+
+def _right_lines(path: str | os.PathLike[str], problems: Problems) -> Iterator[list[str]]:
+    """The fields of each line of a run, without those at fault."""
+    documents = Once()
+    for number, line in numbered_lines(path, problems):
         fields = line.split()
-        if len(fields) not in (0, 6):
-            raise InputError(f"{where}:{number}: {len(fields)} fields; expected query, Q0, document, rank, score, tag")
         if not fields:
             continue
-        query, _, document, rank, score, _ = fields
-        for what, written in (("rank", rank), ("score", score)):
-            value = plain_number(written)
-            if value is None or not np.isfinite(value):
-                raise InputError(f"{where}:{number}: the {what} is {written!r}; expected a finite number")
-        if (query, document) in seen:
-            raise InputError(
-                f"{where}:{number}: document {document} of query {query} again (first in line "
-                f"{seen[query, document]}); expected each once: a run for each ranker"
-            )
-        seen[query, document] = number
-    raise InputError(f"{where}: no run; expected lines such as '1 Q0 d17 1 12.5 bm25'")
+        try:
+            if len(fields) != 6:
+                raise LineError(f"{len(fields)} fields; expected query, Q0, document, rank, score, tag")
+            for what, written in (("rank", fields[3]), ("score", fields[4])):
+                value = plain_number(written)
+                if value is None or not np.isfinite(value):
+                    raise LineError(f"the {what} is {written!r}; expected a finite number")
+            documents.take(fields[0], fields[2], number)
+        except LineError as fault:
+            problems.report(os.fspath(path), number, str(fault))
+        else:
+            yield fields
 
 
 def _tell_ranks(run: Run, ranks: Floats) -> None:
@@ -169,15 +183,17 @@ def read_runs(
     files: Sequence[str | os.PathLike[str]],
     normalisation: Normalisation,
     negate: bool | Iterable[str] | None = None,
+    problems: Problems | None = None,
 ) -> Dataset:
     """The lists of all queries of some runs (see ``fused``); scores in ``negate`` are distances."""
-    runs = [read_run(file) for file in files]
+    problems = problems or Problems()
+    runs = [read_run(file, problems) for file in files]
     names = _names(runs)
     costs = set(names) if negate is True else set(negate or ())
     for name in sorted(costs - set(names)):
         raise OptionError("negate", str(unknown_name("feature", name, names)))
     signed = [replace(run, scores=-run.scores) if name in costs else run for name, run in zip(names, runs, strict=True)]
-    return fused(signed, normalisation)
+    return replace(fused(signed, normalisation), skipped=tuple(problems.skipped))
 
 
 def fused(runs: Sequence[Run], normalisation: Normalisation) -> Dataset:
