@@ -1,8 +1,10 @@
-# The two commands of the README: `make demo` and `make test`. Each sets up its own environment.
+# The two commands of the README: `make demo` and `make test`. Each sets up its own environment: what runs the package
+# for the demo, and in addition what checks it for the tests.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEV := $(VENV)/.dev
 EXTRAS := certify,figures,parquet,zstd
 COMPILE := $(BIN)/python -m hulltune.kernels.load.build src/hulltune/kernels/compiled
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -20,6 +22,10 @@ $(STAMP): pyproject.toml
 	$(PIP) --upgrade 'pip>=25.1' hatchling editables  # dependency groups came with pip 25.1
 	$(PIP) --group build $$(command -v cc > /dev/null || echo ziglang)
 	PYTHONPATH=src $(COMPILE)
+	$(PIP) --no-build-isolation -e '.[certify,figures]'
+	@touch $@
+
+$(DEV): $(STAMP)
 	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]' --group dev
 	@touch $@
 
@@ -32,19 +38,19 @@ demo: kernels    ## the main job on built-in data: decode, tune, decode again
 
 test: lint types unit  ## everything: ruff, mypy --strict, all tests
 
-lint: $(STAMP)
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
 # Python 3.10 has NumPy 2.2, which annotates its functions in less detail: mypy finds other types there.
-types: $(STAMP)
+types: $(DEV)
 	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; \
 		then echo $(BIN)/mypy && $(BIN)/mypy; \
 		else echo 'types are checked on Python 3.11 and later, whose NumPy annotates shapes'; fi
 
 # What a few tests take if it can be had, and otherwise skip with the reason.
 OPTIONAL := pocketsphinx polars datasets
-$(VENV)/.optional: $(STAMP)
+$(VENV)/.optional: $(DEV)
 	@for package in $(OPTIONAL); do \
 		$(PIP) --retries 1 $$package 2> /dev/null \
 		|| echo "$$package cannot be installed here: its tests will be skipped"; \
@@ -63,7 +69,7 @@ docs: kernels $(VENV)/.docs  ## the site, in out/site: open out/site/index.html
 	rm -rf out/site
 	$(BIN)/sphinx-build -q -W --keep-going -j 2 -b html -d out/doctrees docs out/site
 
-test-docs: docs  ## the site: its links, its search, what it fetches; and all that is slow to check of the documentation
+test-docs: docs $(DEV)  ## the site: its links, its search, what it fetches; and all that is slow to check of the documentation
 	$(BIN)/pytest -m docs
 
 # Pictures of reports need a browser, and stay as they are without one.
@@ -79,13 +85,13 @@ browser:         ## a Chromium for the tests of reports, by apt where possible; 
 		|| sudo -n apt-get install -y --no-install-recommends chromium \
 		|| echo "no Chromium can be installed here: put one on the PATH, or its path into HULLTUNE_CHROMIUM"
 
-same-results: kernels  ## all command lines whose answers are recorded, also those that take long
+same-results: kernels $(DEV)  ## all command lines whose answers are recorded, also those that take long
 	HULLTUNE_SAME_RESULTS=all $(BIN)/pytest tests/results
 
-exactness: kernels  ## the segments that rounding adds to envelopes, on the shared sets (docs/theory.md)
+exactness: kernels $(DEV)  ## the segments that rounding adds to envelopes, on the shared sets (docs/theory.md)
 	$(BIN)/python -m tests.exactness
 
-soak: kernels   ## bad days in bulk: fuzzed inputs, kills, full disks; an hour (docs/reliability.md)
+soak: kernels $(DEV)  ## bad days in bulk: fuzzed inputs, kills, full disks; an hour (docs/reliability.md)
 	$(BIN)/python -m tests.soak --minutes 60
 
 # The lowest versions that pyproject.toml allows, on the oldest Python, which $(LOWEST_PYTHON) names.

@@ -13,8 +13,8 @@ from tests.pages import ROOT, Page
 
 PAGES = [Page("docs/recipes/speech.md"), Page("docs/recipes/translation.md")]
 TOOLS = (
-    "Kaldi", "PocketSphinx", "NeMo", "pyctcdecode and transformers", "icefall", "ESPnet", "Moses", "cdec", "Joshua",
-    "Marian", "fairseq",
+    "Kaldi", "PocketSphinx", "NeMo", "pyctcdecode and transformers", "icefall", "ESPnet", "Whisper", "Moses", "cdec",
+    "Joshua", "Marian", "fairseq",
 )  # fmt: skip
 
 

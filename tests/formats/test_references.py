@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import warnings
 from pathlib import Path
@@ -232,6 +233,42 @@ class TestDoubts:
         assert note.startswith("references and hypotheses differ in case: 0% of the words of a reference are found")
         shifted = [text.upper() for text in self.texts[1:] + self.texts[:1]]
         assert any("1 line earlier" in each for each in notes(make(self.texts), shifted))
+
+    @pytest.mark.parametrize("carried", [False, True])
+    def test_another_case_and_full_stops(
+        self, carried: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """As a recogniser that writes sentences, beside plain references: a third of the words differ."""
+        outputs = [f"{text[0].upper()}{text[1:].replace(' ', ', ', 1)}." for text in self.texts]
+        records = [{"candidates": [{"text": text, "features": {"f": 1.0}}]} for text in outputs]
+        data = [{**record, "refs": [text]} for record, text in zip(records, self.texts, strict=True)]
+        expected = (
+            "references and hypotheses differ in case or punctuation: 75% of the words of a reference are found "
+            "as they are, 100% without these; write both alike, or ignore it in the metric "
+            "(wer:normalization=lower-nopunct, accuracy:normalize=qa)"
+        )
+        path = write(tmp_path / "a.jsonl", *map(json.dumps, data))
+        assert run(capsys, "tune", str(path), "--metric", "wer", "--quiet")[2].count("differ in case") == 1
+        for metric, told in (("wer", [expected]), ("wer:normalization=lower-nopunct", []), ("meteor", [])):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                score(data if carried else records, {"f": 1.0}, None if carried else self.texts, metric=metric)
+            assert [str(each.message) for each in caught] == told
+
+    def test_some_wrong_case_is_no_other_case(self) -> None:
+        texts = [text if number % 8 else text.upper() for number, text in enumerate(self.texts)]
+        assert notes(lists(self.texts), texts) == []
+
+    def test_numbers_as_digits_beside_numbers_as_words(self) -> None:
+        plain = [text.translate(str.maketrans("0123456789", "abcdefghij")) for text in self.texts]
+        spoken = [f"{text} twenty" if number % 4 == 0 else text for number, text in enumerate(plain)]
+        written = [f"{text} 20" if number % 4 == 0 else text for number, text in enumerate(plain)]
+        (note,) = notes(lists(written), spoken)
+        assert note == (
+            "8 of 40 hypotheses and the references of 0 have digits: write numbers in one way, as digits or as words; "
+            "no option of a metric does that"
+        )
+        assert notes(lists(written), written) == notes(lists(spoken), spoken) == []
 
     def test_more_lines_than_lists(self) -> None:
         (note,) = notes(lists(self.texts), self.texts + sentences(40, seed=9))

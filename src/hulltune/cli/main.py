@@ -154,14 +154,17 @@ def _run(arguments: list[str]) -> int:
 
 @contextmanager
 def _shown_notes() -> Iterator[None]:
-    """Show each Note of the library as a line on standard error; other warnings as Python does."""
+    """Show each Note of the library once, as a line on standard error; other warnings as Python does."""
+    told: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("always", Note)
         ordinary = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, Note):
-                note(str(message))
+                if str(message) not in told:  # data may be matched with their references twice
+                    note(str(message))
+                told.add(str(message))
             else:
                 ordinary(message, category, *place, **more)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,9 +28,13 @@ MOST_SEARCHED = 300
 FEW_WORDS = 3
 """References with fewer different words on average are labels, of which many are equal."""
 FEW_SENTENCES = 3
-"""The number of sentences that says nothing yet about the order of references."""
+"""The number of sentences that says nothing yet about the order of references, or their spelling."""
 MANY = 0.5
-"""The share of the words of references that outputs have at least, if only the case differs."""
+"""The share of the words of references that outputs have at least, if only their spelling differs."""
+LEAST_CURED = 0.1
+"""The least share of the words that are found only in another spelling for this to be told."""
+LEAST_DIGITS = 5
+"""So many lines with digits say how numbers are written."""
 FITS = 0.3
 """The share of the rarer words of a reference that are in the output, from which on it fits."""
 BETTER = 2.0
@@ -156,10 +161,17 @@ def without_first_words(references: References) -> dict[str, tuple[str, ...]] | 
     return found
 
 
-def matched_aloud(dataset: Dataset, references: References | None, *, needed: bool = True) -> Dataset:
-    """``dataset.matched(references)``, with a Note for each doubt whether they belong together."""
+def matched_aloud(
+    dataset: Dataset, references: References | None, *, needed: bool = True, spelling_counts: bool = True
+) -> Dataset:
+    """``dataset.matched(references)``, with a Note for each doubt whether they belong together, and one if words are
+    spelled otherwise, where that counts.
+    """
     if references is None:
-        return dataset.matched(None, needed=needed)
+        matched = dataset.matched(None, needed=needed)
+        for doubt in _other_spelling(matched) if needed and spelling_counts else ():
+            warnings.warn(doubt, Note, stacklevel=3)
+        return matched
     named = by_name(dataset, references) is not None
     if not named:
         references = _without_ids(dataset, references)
@@ -168,7 +180,7 @@ def matched_aloud(dataset: Dataset, references: References | None, *, needed: bo
         for doubt in doubts_of_judgements(matched, references):
             warnings.warn(doubt, Note, stacklevel=3)
         return matched
-    doubts = [*_unused(dataset, references, named, needed), *_other_case(matched)]
+    doubts = [*_unused(dataset, references, named, needed), *(_other_spelling(matched) if spelling_counts else ())]
     if not named:
         doubts += _other_lines(dataset, references)
     for doubt in doubts:
@@ -216,19 +228,35 @@ def _unused(dataset: Dataset, references: References, named: bool, needed: bool)
 # Doubts whether the texts belong together.
 
 
-def _other_case(dataset: Dataset) -> Iterator[str]:
-    """What is told of references that share few words with their sentences, unless case is ignored."""
-    references = [frozenset(texts[0].split() if texts else ()) for texts in (dataset.references or ())[:MOST_COMPARED]]
-    pairs = [pair for pair in zip(_words(dataset, len(references)), references, strict=True) if all(pair)]
-    if not pairs:
+def _other_spelling(dataset: Dataset) -> Iterator[str]:
+    """What is told of references whose words are in the sentences only without case and punctuation, and of numbers
+    that one side writes as digits.
+    """
+    texts = (dataset.references or ())[:MOST_COMPARED]
+    both = [pair for pair in zip(_words(dataset, len(texts)), texts, strict=True) if all(pair)]
+    pairs = [(words, frozenset(texts[0].split())) for words, texts in both if texts[0].split()]
+    if len(pairs) <= FEW_SENTENCES:
         return
-    as_written = float(np.mean([_recall(*pair) for pair in pairs]))
-    whatever_case = float(np.mean([_recall(*map(_folded, pair)) for pair in pairs]))
-    if whatever_case >= MANY and BETTER * as_written <= whatever_case:
+    digits = [sum(any(map(_has_digit, words)) for words in side) for side in zip(*both, strict=True)]
+    if max(digits) >= LEAST_DIGITS and min(digits) <= FEW * max(digits):
         yield (
-            f"references and hypotheses differ in case: {as_written:.0%} of the words of a reference are found as they "
-            f"are, {whatever_case:.0%} in any case; lower both, or ignore it in the metric (wer:normalization=lower, "
-            "bleu:lowercase=yes)"
+            f"{digits[0]} of {counted(len(both), 'hypothesis')} and the references of {digits[1]} have digits: write "
+            "numbers in one way, as digits or as words; no option of a metric does that"
+        )
+    as_written = float(np.mean([_recall(*pair) for pair in pairs]))
+    if as_written > 1.0 - LEAST_CURED:
+        return
+    whatever_case = float(np.mean([_recall(*map(_folded, pair)) for pair in pairs]))
+    bare = float(np.mean([_recall(*map(_bare, pair)) for pair in pairs]))
+    if bare < whatever_case + LEAST_CURED:
+        found, what, how, options = whatever_case, "case", "in any case", "wer:normalization=lower, bleu:lowercase=yes"
+    else:
+        found, what, how = bare, "case or punctuation", "without these"
+        options = "wer:normalization=lower-nopunct, accuracy:normalize=qa"
+    if found >= MANY and found >= as_written + LEAST_CURED and BETTER * (1.0 - found) <= 1.0 - as_written:
+        yield (
+            f"references and hypotheses differ in {what}: {as_written:.0%} of the words of a reference are found as "
+            f"they are, {found:.0%} {how}; write both alike, or ignore it in the metric ({options})"
         )
 
 
@@ -286,6 +314,16 @@ def _nearest(words: frozenset[str], lines: Mapping[str, Sequence[int]], common: 
 
 def _folded(words: frozenset[str]) -> frozenset[str]:
     return frozenset(word.casefold() for word in words)
+
+
+def _bare(words: frozenset[str]) -> frozenset[str]:
+    """The words in lower case, without punctuation."""
+    folded = (word.casefold() for word in words)
+    return frozenset(filter(None, (word if word.isalnum() else re.sub(r"[^\w]|_", "", word) for word in folded)))
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
 
 
 def _recall(output: frozenset[str], reference: frozenset[str]) -> float:

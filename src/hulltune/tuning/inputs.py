@@ -23,6 +23,9 @@ from hulltune.tuning.result import TuneResult
 
 WeightsLike: TypeAlias = Mapping[str, float] | Sequence[float] | str | os.PathLike[str] | TuneResult
 
+SPELLING_OPTIONS = ("normalization", "normalize", "lowercase")
+"""What metrics call their options that take away differences of spelling."""
+
 __all__ = [
     "DataLike",
     "ReferencesLike",
@@ -48,7 +51,14 @@ def judged(dataset: Dataset, references: References | None, *metrics: Metric) ->
     """The dataset with these references, or its own, as metrics need it (see ``as_dataset``)."""
     qualities = [name for metric in metrics for name in metric.reads]
     needed = not metrics or any(metric.needs_references for metric in metrics)
-    return matched_aloud(dataset.with_qualities(qualities), references, needed=needed)
+    spelling_counts = not metrics or not all(map(_ignores_spelling, metrics))
+    found = dataset.with_qualities(qualities)
+    return matched_aloud(found, references, needed=needed, spelling_counts=spelling_counts)
+
+
+def _ignores_spelling(metric: Metric) -> bool:
+    """Whether an option of the metric takes away differences of case, at least."""
+    return any(getattr(metric, option, None) not in (None, "none", False, ()) for option in SPELLING_OPTIONS)
 
 
 def as_problem(
