@@ -52,6 +52,7 @@ def test_numba_gives_the_same_bits(usual: Answers) -> None:
 
 
 @LONG
+@pytest.mark.filterwarnings("ignore::hulltune.errors.Note")  # of data that are made to raise doubts
 def test_all_kernels_are_called(usual: Answers, tmp_path: Path) -> None:
     use_all(tmp_path)
     modules = {name: importlib.import_module(f"hulltune.kernels.{name}") for name in exporting()}
