@@ -32,6 +32,8 @@ FAULTS = [
     ("tune good --ref refs --metric comet", "unknown metric 'comet' (known: "),
     ("tune good --ref refs --format xml", "unknown format 'xml' (known: "),
     ("tune good --ref refs --policy mid", "unknown policy 'mid'"),
+    ("surface good --ref refs -w w.txt --features y", "--feature NAME takes a feature of the data"),
+    ("surface good --ref refs -w w.txt --plane x_0,y --out a.png", "got '--out'; expected --plane NAME NAME, with a"),
     ("tune good --ref refs --features wrds", "unknown built-in feature 'wrds'; did you mean 'words'?"),
     ("tune good --ref refs --missing 1", "missing: 1.0 is for scores of rankers in runs; expected 0"),
     ("tune good --ref refs --sign y=*", "the sign of 'y' is '*'; expected '+', '-' or 'any'"),

@@ -77,7 +77,7 @@ def test_nested_json_lines_with_names_of_their_own(tmp_path: Path) -> None:
         (["id,text,lm", "0,a,1"], {"ignore": ["meta_*"]}, "unknown column of"),
         (["id,text,lm", "0,a,1"], {"ref_column": "anser"}, "unknown column of"),
         (["id,text,lm", "0,a,1"], {"source_column": "prompt"}, "unknown column of"),
-        (["id,text,lm,model", "0,a,1,big"], {}, "if it is no feature, leave it out with --ignore model (ignore)"),
+        (["id,text,lm,model", "0,a,1,big"], {}, "and no metric reads it, leave it out with --ignore model (ignore)"),
     ],
 )  # fmt: skip
 def test_messages_say_which_option_helps(
@@ -90,7 +90,7 @@ def test_flat_json_lines_at_fault(tmp_path: Path) -> None:
     line = '{"id": 0, "text": "a", "lm": 1}'
     for other, message in [
         ('{"id": 0, "lm": 1}', ":2: no 'text'; expected an id and a text"),
-        ('{"text": "b", "lm": 1}', ":2: no 'id'; expected an id and a text"),
+        ('{"text": "b", "lm": 1}', ":2: no 'id'; expected an id and a text: 'text' beside features is one candidate"),
         ('{"id": 0, "text": "b", "lm": [1]}', ":2: key 'lm' is [1]; expected a finite number"),
 ('{"id": 0, "text": [["a"]], "lm": 1}', ":2: text is [['a']]; expected a string"),
         ('{"id": 0, "text": "b", "lm": 1, "lm": 2}', ":2: key 'lm' occurs twice"),
@@ -105,6 +105,42 @@ def test_flat_json_lines_at_fault(tmp_path: Path) -> None:
         assert (rows(lists), [each.line for each in lists.skipped]) == ([(0, "a", [1.0])], [2])
     unnamed = write(tmp_path / "u.jsonl", '{"qid": 0, "text": "a", "lm": 1}')
     assert ":1: no 'id'; expected an id and a text" in fault(unnamed)
+
+
+def test_null_references_are_none(tmp_path: Path) -> None:
+    some: list[dict[str, Any]] = [
+        {"refs": None, "candidates": [{"text": text, "features": {"lm": 1}}]} for text in "ab"
+    ]
+    lists = read(write(tmp_path / "a.jsonl", *map(json.dumps, some)))
+    assert lists.references is None
+    assert read(lists, ["a", "b"]).references == (("a",), ("b",))
+    some[0]["refs"] = ["a"]
+    assert read(write(tmp_path / "b.jsonl", *map(json.dumps, some))).references == (("a",), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "message"),
+    [
+        ("a.jsonl", '{"beams": [{"text": "a"}]}', "\"candidates\" is None (keys: 'beams'); expected a list of objects"),
+        ("a.jsonl", '{"text": "a", "lm": 1}', "id says of which sentence (another name: --id-column)"),
+        ("a.tsv", "a b\t1.5", "cannot tell where an utterance ends"),
+    ],
+)
+def test_a_format_that_was_guessed_is_named(tmp_path: Path, name: str, line: str, message: str) -> None:
+    path = write(tmp_path / name, line)
+    kind = "nemo" if name == "a.tsv" else "jsonl"
+    said = fault(path)
+    assert message in said
+    assert said.endswith(f"(read as {kind}, by its content; --format names another format)")
+    assert "--format" not in fault(path, format=kind)
+    assert "--format" not in fault(write(tmp_path / "b.jsonl", *['{"id": 0, "text": "a", "lm": 1}'] * 3, "{}"))
+
+
+def test_a_folder_of_hugging_face_is_named(tmp_path: Path) -> None:
+    for name in ("dataset_info.json", "state.json"):
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "data-00000-of-00001.arrow").write_bytes(b"\xff" * 9)
+    assert "a folder of Hugging Face's save_to_disk; give a file of its to_json or to_parquet" in fault(tmp_path)
 
 
 def test_features_of_records_that_are_ignored(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from hulltune.cli.values import (
     METRIC,
     NAMES,
     Costs,
+    EachOfSeveral,
     MetricsType,
     Named,
     NameOrFile,
@@ -97,6 +98,7 @@ def option(group: str | None, spelled: str, help_text: str, *, name: str | None 
         help_text += REPEATED
     if metavar is not None and " " in metavar:
         settings["nargs"] = len(metavar.split())
+        settings.setdefault("type", EachOfSeveral())
     names = [part for part in (short, long, name) if part is not None]
     return click.option(*names, panel=group, metavar=metavar, help=help_text, **settings)
 

@@ -73,12 +73,31 @@ class OneOf(ValueType):
         return [CompletionItem(name) for name in self.names if name.startswith(incomplete)]
 
 
+class EachOfSeveral(ValueType):
+    """One of the values of an option that takes several, with blanks between them."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value; the next option is none."""
+        if str(value).startswith("--") and param is not None:
+            spelled = f"{param.opts[-1]} {param.metavar}"
+            raise InputError(f"{param.opts[-1]}: got {value!r}; expected {spelled}, with a blank between the values")
+        return value
+
+
 class SomeOf(OneOf):
     """Several names between commas."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The names, if all are known."""
-        return [super(SomeOf, self).convert(name, param, ctx) for name in NAMES.convert(value, param, ctx)]
+        try:
+            return [super(SomeOf, self).convert(name, param, ctx) for name in NAMES.convert(value, param, ctx)]
+        except InputError as error:
+            single = "" if param is None else param.opts[-1].removesuffix("s")
+            if ctx is not None and any(single in other.opts for other in ctx.command.params):
+                raise InputError(f"{error}; {single} NAME takes a feature of the data") from None
+            raise
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The names that may follow the last comma."""

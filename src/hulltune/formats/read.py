@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -157,6 +158,27 @@ def _read_parts(reading: Reading, parts: Sequence[Part]) -> Dataset:
     files, left_out = [file for some, _ in found for file in some], [name for _, names in found for name in names]
     if not files and not left_out:
         raise InputError("no file has any content")
+    with _guesses_told(reading, files):
+        return _read_found(reading, files, left_out)
+
+
+@contextmanager
+def _guesses_told(reading: Reading, files: Sequence[FoundFile]) -> Iterator[None]:
+    """Add the format that was guessed to an error at the start of a file: another one may be meant."""
+    try:
+        yield
+    except OptionError:
+        raise
+    except InputError as error:
+        for file in files if reading.format is None else ():
+            if re.match(re.escape(file.source.name) + r"[^:]*:( |1: |2: |byte )(?!.*--ids)", str(error)):
+                error.args = (f"{error} (read as {file.format}, by its content; --format names another format)",)
+                break
+        raise
+
+
+def _read_found(reading: Reading, files: Sequence[FoundFile], left_out: Sequence[str]) -> Dataset:
+    """The dataset of all files, in their formats."""
     if not any(file.has_forests for file in files):
         runs = any(file.format == "trec" for file in files)
         refused = [name for name in FOR_FORESTS if not (runs and name == "negate")]

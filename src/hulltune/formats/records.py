@@ -170,9 +170,13 @@ class RecordReader:
 
     def _add(self, row: _Row) -> None:
         """Take the candidate of a row."""
-        for role, found in (("id", row.sentence), ("text", row.text)):
-            if found is None:
-                raise LineError(f"no {getattr(self._columns, role) or role!r}; expected an id and a text")
+        if row.sentence is None:
+            raise LineError(
+                f"no {self._id!r}; expected an id and a text: {self._text!r} beside features is one candidate, and its "
+                "id says of which sentence (another name: --id-column)"
+            )
+        if row.text is None:
+            raise LineError(f"no {self._text!r}; expected an id and a text")
         assert row.sentence is not None
         assert row.text is not None
         if not len(self._collector):
@@ -252,7 +256,8 @@ class RecordReader:
                 return  # missing: the collector decides whether it is 0 or a fault
             number = cell_number(value)
             if number is None:
-                hint = "" if role == "score" else f"; if it is no feature, leave it out with --ignore {name} (ignore)"
+                hint = f"; if it is no feature, and no metric reads it, leave it out with --ignore {name} (ignore)"
+                hint = "" if role == "score" else hint
                 raise LineError(f"{self._what} {name!r} is {shown(value)}; expected a finite number{hint}")
             if role == "score":
                 row.score = number
@@ -267,7 +272,7 @@ class RecordReader:
             row.has_texts = _are_several(value)
             if row.text is None and not row.has_texts:
                 raise LineError(f"text is {shown(value)}; expected a string")
-        else:
+        elif not _is_nothing(value):
             texts = [text for text in (value if _is_list(value) else [value]) if not _is_nothing(text)]
             found = [text for text in map(cell_text, texts) if text is not None]
             if len(found) < len(texts):  # a reference that is left out in silence would change all scores
@@ -299,8 +304,9 @@ class RecordReader:
         """The id of a record, whose sentence is mentioned with its references and its source."""
         name, candidates, sparse = self._id, record.get("candidates"), record.get("sparse", False)
         if not isinstance(candidates, list):
+            keys = f" (keys: {shown(', '.join(map(str, record)))})" if candidates is None else ""
             raise LineError(
-                f'"candidates" is {shown(candidates)}; expected a list of objects, or a candidate a line '
+                f'"candidates" is {shown(candidates)}{keys}; expected a list of objects, or a candidate a line '
                 f'with "{name}" and "{self._text}" (other keys: --id-column, --text-column)'
             )
         has_id = name in record

@@ -165,6 +165,11 @@ def _start(data: bytes, first: str) -> str:
 def sniff_folder(path: Path, files: Sequence[str], folders: Sequence[str]) -> str:
     """The name of the format of a folder with these files and folders in it; an error if there is no file."""
     names = [*files, *folders]
+    if "dataset_dict.json" in files or {"dataset_info.json", "state.json"} <= set(files):
+        raise InputError(
+            f"{path}: a folder of Hugging Face's save_to_disk; give a file of its to_json or to_parquet, or read it in "
+            "Python: hulltune.read(datasets.load_from_disk(…))"
+        )
     if any(name.startswith("text") and without_suffix(name).stem == "text" for name in names):
         return "score-folder"
     if any(_part("score_folder.NBEST").fullmatch(name) for name in names):

@@ -127,15 +127,17 @@ def read_fairseq(path: str | os.PathLike[str], collector: RowCollector) -> None:
 
 # NeMo
 
+BEAMS_OF_OBJECTS = re.compile(r'"beams"\s*:\s*\[\s*\{')
+"""Beams that are objects instead of pairs, as no file of NeMo has them."""
 WIDTH = re.compile(r"width_?([0-9]{1,6})", flags=re.ASCII)
 
 
 def looks_like_nemo(head: bytes) -> bool:
     """Whether a file that begins with these bytes is a manifest with beams, or a table of texts and scores."""
-    keys = record_keys(head)
+    first, keys = first_line(head), record_keys(head)
     if keys is not None:
-        return "candidates" not in keys and bool(keys & {"beams", "audio_filepath"})
-    first = first_line(head)
+        has_own = "candidates" in keys or BEAMS_OF_OBJECTS.search(first) is not None
+        return not has_own and bool(keys & {"beams", "audio_filepath"})
     text, tab, score = first.rpartition("\t")
     is_row = bool(tab) and "\t" not in text and plain_number(score) is not None
     return is_row and not first.startswith("NBestList")
