@@ -464,11 +464,6 @@ class Tuning(SearchOptions):
     )
     progress: ShowProgress | None = option(None, "A function that is called with the Progress of the search.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.heldout is not None and self.folds:
-            raise InputError("heldout, folds: give one of them; held-out data are not tuned on anyway")
-
 
 @with_options_described
 @dataclass(frozen=True, kw_only=True)

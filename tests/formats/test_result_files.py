@@ -38,7 +38,7 @@ def test_a_result_is_read_as_it_was_written(tmp_path: Path, record: dict[str, An
         put("score", value="1"), put("score", value=None), put("score", value=True), put("weights", value=[1]),
         put("weights", "f0", value="x"), put("weights", "f0", value=[1.0]),
         put("metric", value=1), put("higher_is_better", value=1), put("seed", value=1.5), put("gain", "low", value="x"),
-        put("gain", value=[1, 2]), put("heldout", "gain", "samples", value=None), put("heldout", "score", value="9"),
+        put("gain", value=[1, 2]), put("folds", "gain", "samples", value=None), put("folds", "score", value="9"),
         put("replicates", "scores", value=["x"]), put("replicates", "seeds", value=1), put("without", value={"f0": {}}),
         put("others", value={"bleu": [1.0]}), put("others", value={"bleu": ["a", "b"]}),
         put("interrupted", value=None), put("timings", value={"reading": "x"}), put("oracle_kind", value=3),

@@ -80,8 +80,8 @@ def test_folds_hold_the_same_weights() -> None:
     free = tune(random_lists(5), start=start, folds=3, **{**QUICK, "search": search}, constraints=Constraints(free=[]))
     assert free.weights == start
     assert free.line_searches == 0
-    assert free.heldout is not None
-    assert free.heldout.score == free.score
+    assert free.folds is not None
+    assert free.folds.score == free.score
 
 
 STEPS = st.sampled_from([0.0, -0.0, 1.0, -2.0, 5e-324, 1e300, -1e-300])

@@ -94,7 +94,6 @@ def test_held_out_lists_are_matched_by_the_names_of_features() -> None:
     unseen = random_lists(9)
     result = tune(lists, heldout=unseen, **QUICK)
     assert result.heldout is not None
-    assert result.heldout.how == "file"
     assert result.heldout.score == score(unseen, result, metric="wer")
     turned = [
         {**record, "candidates": [
@@ -113,16 +112,16 @@ def test_held_out_lists_are_matched_by_the_names_of_features() -> None:
     ]
     with pytest.raises(InputError, match="records: no feature 'f1', which the lists that are tuned on have"):
         tune(lists, heldout=lacking, **QUICK)
-    with pytest.raises(InputError, match="heldout, folds: give one of them"):
-        tune(lists, heldout=unseen, folds=2, **QUICK)
+    both = tune(lists, heldout=unseen, folds=2, **QUICK)
+    assert (both.heldout, both.folds) == (result.heldout, tune(lists, folds=2, **QUICK).folds)
 
 
 def test_folds_score_every_sentence_once() -> None:
     lists = random_lists(10)
     result = tune(lists, folds=3, **QUICK)
-    assert result.heldout is not None
-    assert (result.heldout.how, result.heldout.sentences) == ("folds", 12)
-    assert result.heldout.baseline == result.baseline
+    assert result.folds is not None
+    assert result.folds.sentences == 12
+    assert result.folds.baseline == result.baseline
     with pytest.raises(InputError, match="folds: expected 2 to 12"):
         tune(lists, folds=13, **QUICK)
     with pytest.raises(InputError, match="folds: got 2, but there is only one sentence; expected at least two"):

@@ -174,7 +174,7 @@ def test_the_baseline_of_lattices_is_what_their_header_picks(tmp_path: Path) -> 
     assert (result.baseline, result.baseline_kind) == (0.0, "the choice of the files' own scales")
     assert result.heldout is not None
     assert result.heldout.baseline == 0.0
-    assert tune(found, [best] * 3, folds=2, **QUICK).heldout.baseline == 0.0  # type: ignore[union-attr]
+    assert tune(found, [best] * 3, folds=2, **QUICK).folds.baseline == 0.0  # type: ignore[union-attr]
     pack(found, tmp_path / "packed.hull")
     assert read(tmp_path / "packed.hull").model == found.model
     # Weights that are given stand for the decoder's.

@@ -54,7 +54,7 @@ def test_held_out_data_are_scored_with_the_start(start: dict[str, float] | None)
 def test_folds_are_scored_with_the_start_of_each() -> None:
     lists = random_lists(6)
     given = {"f0": 1.0, "f1": 0.5, "f2": 0.25}
-    found = tune(lists, folds=3, start=given, **QUICK).heldout
+    found = tune(lists, folds=3, start=given, **QUICK).folds
     assert found is not None
     assert found.start == score(lists, given, metric="wer")  # all folds start from what is given
     assert found.counts["start"] == count_errors(lists, given)
@@ -63,7 +63,7 @@ def test_folds_are_scored_with_the_start_of_each() -> None:
 
 def test_folds_without_a_start_take_that_of_a_tuning_on_the_other_folds() -> None:
     lists = random_lists(6)
-    found = tune(lists, folds=3, **QUICK).heldout
+    found = tune(lists, folds=3, **QUICK).folds
     problem = Problem.of(lists, "wer")
     fold_of = np.empty(12, dtype=np.int64)
     fold_of[_by_content(problem)] = np.random.default_rng([1, 7]).permutation(12) % 3
@@ -86,8 +86,8 @@ def test_weights_that_cannot_move_do_as_well_as_their_start() -> None:
     result = tune(lists, heldout=random_lists(8), start=given, constraints=Constraints(fix=given), **QUICK)
     assert result.heldout is not None
     assert result.heldout.score == result.heldout.start
-    said = " ".join(result.summary().split())
-    assert "the start weights do as well as the tuned ones, which gain nothing (+0.0000" in said
+    assert result.verdict.established is False
+    assert "over the start weights it is no more than chance (+0.0000" in result.verdict.sentence
 
 
 @pytest.mark.parametrize(("name", "process"), [("wer", "words"), ("mer", "words"), ("cer", "characters")])
@@ -113,8 +113,8 @@ def test_other_metrics_have_no_counts_in_results() -> None:
     lists = random_lists(10)
     result = tune(lists, folds=2, **{**QUICK, "metric": "bleu"})
     assert result.counts == {}
-    assert result.heldout is not None
-    assert result.heldout.counts == {}
+    assert result.folds is not None
+    assert result.folds.counts == {}
     with pytest.raises(InputError, match="metric: bleu counts no errors; expected wer, cer, mer or ter"):
         count_errors(lists, result, metric="bleu")
 
@@ -128,7 +128,10 @@ class Waiting(Wer):
 @pytest.mark.parametrize("how", [{"heldout": random_lists(14)}, {"folds": 2}])
 def test_a_metric_that_waits_is_not_asked_for_the_start(how: dict[str, Any]) -> None:
     result = tune(random_lists(13), **{**QUICK, "metric": Waiting()}, **how)
-    assert result.heldout is not None
-    assert (result.heldout.start, result.heldout.gain_over_start) == (None, None)
-    assert list(result.heldout.counts) == ["baseline", "tuned"]
-    assert "as well as" not in result.summary()
+    found = result.heldout or result.folds
+    assert found is not None
+    assert (found.start, found.gain_over_start) == (None, None)
+    assert (found.single, found.gain_over_single, result.single) == (None, None, None)
+    assert list(found.counts) == ["baseline", "tuned"]
+    assert list(result.verdict.against) == ["baseline"]
+    assert result.verdict.established in (False, None)

@@ -26,13 +26,16 @@ class Saved:
     """The first field in a file: a name and version such as "hulltune result 1"."""
     CALLED: ClassVar[str]
     """The words for it in messages, such as "a result"."""
+    DERIVED: ClassVar[tuple[str, ...]] = ()
+    """Dataclasses that follow from the fields: files have them for other programs, and ``load`` makes them anew."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a dictionary that JSON can hold, without those that are NOT_SAVED."""
         made: Any = self
         left_out = {field.name: field.default for field in dataclasses.fields(made) if field.metadata == NOT_SAVED}
         record = dataclasses.asdict(dataclasses.replace(made, **left_out))
-        return {"format": self.KIND, **{name: value for name, value in record.items() if name not in left_out}}
+        derived = {name: dataclasses.asdict(getattr(self, name)) for name in self.DERIVED}
+        return {"format": self.KIND, **{name: record[name] for name in record if name not in left_out}, **derived}
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it as JSON, atomically: readers see the old file or the new one."""
@@ -54,6 +57,7 @@ class Saved:
         if kind != cls.KIND:
             expected = f'expected "format": "{cls.KIND}", got {json.dumps(kind)}'
             raise InputError(f"{file}: not {what} of this version; {expected}")
+        record = {name: value for name, value in record.items() if name not in cls.DERIVED}
         known = [field.name for field in dataclasses.fields(cast(Any, cls)) if field.metadata != NOT_SAVED]
         for name in (*(name for name in known if name not in record), *(name for name in record if name not in known)):
             lacks = "expected" if name in known else "got"

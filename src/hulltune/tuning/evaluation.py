@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from hulltune.metrics.counts import ErrorCounts, error_counts
 from hulltune.search.problem import Problem, exact_sum
 from hulltune.search.strategy import Found, Setting
 from hulltune.threads import ALONE, Workers
-from hulltune.tuning.result import HeldOut, Interval
+from hulltune.tuning.result import HeldOut, Interval, Single
 
 if TYPE_CHECKING:
     from hulltune.tuning.regularising import Run
@@ -30,6 +32,10 @@ the blocks; the numbers of a first block, which is all there is for a thousand s
 
 MOST_REMOVED = 1000
 """Up to this many features each is left out once, to see what it is worth; of more, a tenth of so many."""
+MOST_SINGLE = 100
+"""So many features at most are tried alone, with both signs: each is two decodings of the corpus."""
+COUNTED = ("baseline", "start", "tuned")
+"""The picks whose errors are counted, in the order of the table."""
 
 
 def paired_bootstrap(
@@ -116,8 +122,7 @@ def without_each_feature(
     full = problem.loss(weights, workers=workers)
     gains = {}
     most = len(weights) if len(weights) <= MOST_REMOVED else MOST_REMOVED // 10
-    chosen = np.argsort(-np.abs(weights * units), kind="stable")[:most]
-    for k in np.sort(chosen).tolist():
+    for k in _weightiest(weights, units, most):
         name = problem.feature_names[k]
         reduced = weights.copy()
         reduced[k] = 0.0
@@ -125,39 +130,102 @@ def without_each_feature(
     return gains
 
 
+def _weightiest(weights: Floats, units: Floats, most: int) -> list[int]:
+    """The features with the largest weights over scaled features, in their order."""
+    chosen: list[int] = np.sort(np.argsort(-np.abs(weights * units), kind="stable")[:most]).tolist()
+    return chosen
+
+
+# Baselines that need no tuning.
+
+
+@dataclass(frozen=True, eq=False)
+class SingleFeatures:
+    """Each feature alone, with both signs; of more than MOST_SINGLE, those with the largest weights found."""
+
+    problem: Problem
+    vectors: list[Floats]
+    workers: Workers
+
+    @staticmethod
+    def of(problem: Problem, weights: Floats, units: Floats, *, workers: Workers = ALONE) -> SingleFeatures:
+        """All that may be the best; none of a single feature, and none for a metric that waits for answers."""
+        signs = (1.0, -1.0) if len(weights) > 1 and not problem.metric.waits else ()
+        features = _weightiest(weights, units, MOST_SINGLE)
+        return SingleFeatures(
+            problem, [sign * np.eye(1, len(weights), k)[0] for k in features for sign in signs], workers
+        )
+
+    def best(self, parts: Sequence[Int64s]) -> list[Floats]:
+        """The weights of the best single feature on each part of the sentences; of equals the first."""
+        metric, losses = self.problem.metric, []
+        for vector in self.vectors:
+            statistics = self.problem.picks(vector, workers=self.workers).statistics
+            losses.append([float(metric.loss(exact_sum(statistics[part]))) for part in parts])
+        return [self.vectors[number] for number in np.argmin(losses, axis=0)] if losses else []
+
+    def described(self, best: Floats) -> Single:
+        """The best single feature, by its weights."""
+        k = int(np.flatnonzero(best)[0])
+        return Single(self.problem.feature_names[k], int(best[k]), self.problem.score(best, workers=self.workers))
+
+
+def random_score(problem: Problem) -> float | None:
+    """The expected score of a random candidate of each list, where their order means nothing; else None.
+
+    A metric that reads a column, or accuracy, judges samples of a language model, whose first one is as good as any.
+    """
+    metric = problem.metric
+    if metric.waits or not problem.is_lists or not (metric.reads or metric.name == "accuracy"):
+        return None
+    edges = problem.corpus.sentence_edges
+    rows = problem.rows(problem.sentences.outputs_of_edges(np.arange(edges[-1])))
+    filled = np.flatnonzero(np.diff(edges))
+    sums = np.add.reduceat(problem.table[rows].astype(np.float64), edges[:-1][filled])
+    means = [sums / np.diff(edges)[filled, None], problem.table[problem.empty[problem.empty >= 0]]]
+    return float(metric.score(exact_sum(np.concatenate(means).astype(np.float64))))
+
+
 # Sentences that were not tuned on: held-out data, or folds.
 
 
-def held_out(problem: Problem, found: Found, compared: Floats, seed: int) -> HeldOut:
-    """The scores of the weights found on held-out sentences, of the start weights, and of the baseline (see
-    Problem.baseline).
+def held_out(problem: Problem, found: Found, compared: Floats, single: Floats | None, seed: int) -> HeldOut:
+    """The scores of the weights found on held-out sentences, of the baseline (see Problem.baseline), the start weights
+    and the best single feature of the data that were tuned on.
     """
-    baseline, tuned = problem.baseline(compared).statistics, problem.picks(found.weights).statistics
-    started = None if problem.metric.waits else problem.picks(found.start).statistics
-    return _on_unseen("file", problem.metric, baseline, started, tuned, seed)
+    rows = {"baseline": problem.baseline(compared), "tuned": problem.picks(found.weights)}
+    if not problem.metric.waits:
+        rows["start"] = problem.picks(found.start)
+    if single is not None:
+        rows["single"] = problem.picks(single)
+    return _on_unseen(problem.metric, {name: each.statistics for name, each in rows.items()}, seed)
 
 
-def cross_validate(run: Run, setting: Setting, folds: int) -> HeldOut:
-    """Scores of every sentence with weights tuned on the other folds, and with those that this tuning started from.
-    The seed draws the folds at random.
+def cross_validate(run: Run, setting: Setting, folds: int, singles: SingleFeatures) -> HeldOut:
+    """Scores of every sentence with weights tuned on the other folds, with those that this tuning started from, and
+    with the single feature that is the best on the other folds. The seed draws the folds at random.
 
     The fold of a sentence follows from its content, not from its place in the data.
     """
     problem = setting.problem
     fold_of = folds_of(problem, folds, run.seed)
     baseline = problem.baseline(setting.compared).statistics
-    tuned = baseline.copy()
-    started = None if problem.metric.waits else baseline.copy()
+    rows = {"baseline": baseline, "tuned": baseline.copy()}
+    if not problem.metric.waits:
+        rows["start"] = baseline.copy()
+    for fold, single in enumerate(singles.best([np.flatnonzero(fold_of != fold) for fold in range(folds)])):
+        outside = fold_of == fold
+        rows.setdefault("single", baseline.copy())[outside] = problem.picks(single).statistics[outside]
     for fold in range(folds):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         found, _ = run.find(run.setting(problem.subset(inside), setting.start))
         if found.interrupted:  # a part of the folds is no estimate
             raise KeyboardInterrupt
         unseen = problem.subset(outside)
-        tuned[outside] = unseen.picks(found.weights).statistics
-        if started is not None:
-            started[outside] = unseen.picks(found.start).statistics
-    return _on_unseen("folds", problem.metric, baseline, started, tuned, run.seed)
+        rows["tuned"][outside] = unseen.picks(found.weights).statistics
+        if "start" in rows:
+            rows["start"][outside] = unseen.picks(found.start).statistics
+    return _on_unseen(problem.metric, rows, run.seed)
 
 
 def folds_of(problem: Problem, folds: int, seed: int) -> Int64s:
@@ -196,18 +264,20 @@ def check_folds(folds: int, sentences: int) -> None:
         raise InputError(f"folds: expected 2 to {sentences} (one sentence a fold), got {folds}")
 
 
-def _on_unseen(
-    how: str, metric: Metric, baseline: NDArray[Any], started: NDArray[Any] | None, tuned: NDArray[Any], seed: int
-) -> HeldOut:
+def _on_unseen(metric: Metric, rows: Mapping[str, NDArray[Any]], seed: int) -> HeldOut:
+    """The scores of picks by name, whose statistics are rows of the sentences, and the gains of the tuned ones."""
+    scores = {name: float(metric.score(exact_sum(statistics))) for name, statistics in rows.items()}
+    gains = {name: paired_bootstrap(metric, rows[name], rows["tuned"], seed=seed) for name in rows if name != "tuned"}
     return HeldOut(
-        how=how,
-        sentences=len(baseline),
-        baseline=float(metric.score(exact_sum(baseline))),
-        score=float(metric.score(exact_sum(tuned))),
-        gain=paired_bootstrap(metric, baseline, tuned, seed=seed),
-        start=None if started is None else float(metric.score(exact_sum(started))),
-        gain_over_start=None if started is None else paired_bootstrap(metric, started, tuned, seed=seed),
-        counts=counts_by_name(metric, baseline=baseline, start=started, tuned=tuned),
+        sentences=len(rows["tuned"]),
+        baseline=scores["baseline"],
+        score=scores["tuned"],
+        gain=gains["baseline"],
+        start=scores.get("start"),
+        gain_over_start=gains.get("start"),
+        single=scores.get("single"),
+        gain_over_single=gains.get("single"),
+        counts=counts_by_name(metric, **{name: rows[name] for name in COUNTED if name in rows}),
     )
 
 

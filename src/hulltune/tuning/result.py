@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hulltune.report.picture import Picture
     from hulltune.tuning.inputs import WeightsLike
     from hulltune.tuning.surfaces import MetricPlane, MetricSurface
+    from hulltune.tuning.verdict import Verdict
 
 MOST_PANELS = 12
 """The most weights in a picture of the sensitivity."""
@@ -48,8 +49,6 @@ class Interval:
 class HeldOut:
     """Scores on sentences that were not tuned on."""
 
-    how: str
-    """"file", or "folds" for cross-validation."""
     sentences: int
     baseline: float
     score: float
@@ -61,8 +60,33 @@ class HeldOut:
     """
     gain_over_start: Interval | None = None
     """The interval of the gain over the start weights."""
+    single: float | None = None
+    """The score of the best single feature, in folds of that which is the best on the others; None where the metric
+    waits for answers, or there is but one feature.
+    """
+    gain_over_single: Interval | None = None
+    """The interval of the gain over the best single feature."""
     counts: Mapping[str, ErrorCounts] = dataclasses.field(default_factory=dict)
     """The error counts of "baseline", "start" and "tuned", where the metric is an error rate."""
+
+    def compared(self) -> dict[str, tuple[float, Interval]]:
+        """The scores that the tuned weights are compared with, as far as they are known, and the gains over them."""
+        pairs = {
+            "baseline": (self.baseline, self.gain),
+            "start": (self.start, self.gain_over_start),
+            "single": (self.single, self.gain_over_single),
+        }
+        return {name: (score, gain) for name, (score, gain) in pairs.items() if score is not None and gain is not None}
+
+
+@dataclass(frozen=True)
+class Single:
+    """The best single feature on the data that were tuned on: its weight alone is not 0."""
+
+    feature: str
+    sign: int
+    """The better sign of its weight: 1 or −1."""
+    score: float
 
 
 @dataclass(frozen=True)
@@ -106,6 +130,7 @@ class TuneResult(Saved):
 
     KIND: ClassVar = "hulltune result 1"
     CALLED: ClassVar = "a result"
+    DERIVED: ClassVar = ("verdict",)
     weights: Mapping[str, float]
     start: Mapping[str, float]
     score: float
@@ -131,7 +156,9 @@ class TuneResult(Saved):
     """The time that all took, reading included; ``timings`` has its parts."""
     version: str
     gain: Interval | None = None
-    """The 95% interval of the gain over the baseline."""
+    """The 95% interval of the gain over the baseline on the data that were tuned on: how much it varies with the
+    sentences, and no proof that it holds on others (see ``verdict``).
+    """
     without: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """For each feature, the gain if its weight is set to 0, negative where the feature helps; of more than 1,000
     features, for the hundred with the largest weights over scaled features.
@@ -139,6 +166,15 @@ class TuneResult(Saved):
     others: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     """Other metrics by signature: the scores of the baseline and of the tuned weights."""
     heldout: HeldOut | None = None
+    """Scores of the weights on held-out data."""
+    folds: HeldOut | None = None
+    """Scores of every sentence with weights that were tuned on the other folds."""
+    single: Single | None = None
+    """The best single feature; None where the metric waits for answers, or there is but one feature."""
+    random: float | None = None
+    """The expected score of a random candidate of each list, where the order of candidates means nothing: that of a
+    metric that reads a column of them, or of accuracy.
+    """
     replicates: Replicates | None = None
     history: tuple[Mapping[str, float], ...] = ()
     """Every improvement of the best score: start, line searches spent, score."""
@@ -181,8 +217,15 @@ class TuneResult(Saved):
         """The picks of the tuning data with their indices, scores and features; none after ``load``."""
         return () if self.outputs is None else self.outputs.picks
 
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the gain is established on sentences that were not tuned on, and against what; see Verdict."""
+        from hulltune.tuning.verdict import verdict_of
+
+        return verdict_of(self)
+
     def summary(self) -> str:
-        """The result as text: scores, gains, error counts, and what each feature is worth."""
+        """The result as text: the verdict, scores, gains, error counts, and what each feature is worth."""
         from hulltune.tuning.summary import blocks_of
 
         return as_text(blocks_of(self))
@@ -190,9 +233,9 @@ class TuneResult(Saved):
     def __repr__(self) -> str:
         name = self.metric.partition("|")[0]
         scores = f"{score_text(self.baseline)} → {score_text(self.score)}"
-        if self.heldout is not None:
-            unseen = f"{score_text(self.heldout.baseline)} → {score_text(self.heldout.score)}"
-            scores += f", {'held out' if self.heldout.how == 'file' else 'folds'} {unseen}"
+        for how, unseen in (("held out", self.heldout), ("folds", self.folds)):
+            if unseen is not None:
+                scores += f", {how} {score_text(unseen.baseline)} → {score_text(unseen.score)}"
         size = f"{counted(self.sentences, 'sentence')}, {counted(len(self.weights), 'weight')}"
         return f"TuneResult({name} {scores}, {size}{', interrupted' if self.interrupted else ''})"
 

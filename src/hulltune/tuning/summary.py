@@ -15,14 +15,15 @@ from hulltune.tuning.text_tables import WIDTH, Block, TextTable, short
 from hulltune.wording import counted
 
 MOST_FEATURES = 30
+BEST_SINGLE = "the best single feature"
 
 
 def blocks_of(result: TuneResult) -> list[Block]:
     """The blocks of a result of tuning, with the metric's signature and the seed."""
     return [
         _header(result),
+        wrap(result.verdict.sentence, WIDTH),
         _scores(result),
-        _verdict(result),
         *_counts(result),
         *_certificate(result),
         _features(result),
@@ -77,25 +78,41 @@ class ScoreRow:
     """Whether it is a score of the tuned weights."""
 
 
-def score_rows(result: TuneResult) -> list[ScoreRow]:
-    """Baseline, start, tuned, oracle and held-out scores, as far as they are known."""
+def score_rows(result: TuneResult, *, tuned_here: bool = True) -> list[ScoreRow]:
+    """Baseline, start, tuned, oracle and held-out scores, as far as they are known.
+
+    The interval of the gain on data that were ``tuned_here`` would read as a proof, so it is left out.
+    """
     base, digits = result.baseline, digits_of(result)
+    over = None if tuned_here else result.gain
     rows = [
         ScoreRow("baseline", base, None, result.baseline_kind),
         ScoreRow("start", result.start_score, base, result.start_kind),
-        ScoreRow("tuned", result.score, base, interval_text(result.gain, digits), result.gain, True),
+        ScoreRow("tuned", result.score, base, interval_text(over, digits), over, True),
     ]
+    if result.random is not None:
+        rows.insert(1, ScoreRow("random", result.random, base, "a random candidate of each list, on average"))
+    if result.single is not None:
+        sign = ", negative" if result.single.sign < 0 else ""
+        rows.insert(-1, ScoreRow("single", result.single.score, base, f"{BEST_SINGLE}: {result.single.feature}{sign}"))
     if result.oracle is not None:
         rows.append(ScoreRow("oracle", result.oracle, base, _oracle_remark(result, digits)))
-    if result.heldout is not None:
-        unseen, name = result.heldout, _name(result.heldout)
+    for name, unseen in _unseen(result).items():
         how_many = f"{counted(unseen.sentences, 'sentence')} not tuned on"
-        rows.append(ScoreRow(f"{name}, baseline", unseen.baseline, None, how_many))
-        if unseen.start is not None:
-            rows.append(ScoreRow(f"{name}, start", unseen.start, unseen.baseline, ""))
+        for which, (score, _) in unseen.compared().items():
+            is_base = which == "baseline"
+            rows.append(
+                ScoreRow(f"{name}, {which}", score, None if is_base else unseen.baseline, how_many if is_base else "")
+            )
         remark = interval_text(unseen.gain, digits)
         rows.append(ScoreRow(f"{name}, tuned", unseen.score, unseen.baseline, remark, unseen.gain, True))
     return rows
+
+
+def _unseen(result: TuneResult) -> dict[str, HeldOut]:
+    """The scores on sentences that were not tuned on, by the names of their rows."""
+    pairs = {"held out": result.heldout, "folds": result.folds}
+    return {name: unseen for name, unseen in pairs.items() if unseen is not None}
 
 
 def _scores(result: TuneResult) -> TextTable:
@@ -112,8 +129,8 @@ def _scores(result: TuneResult) -> TextTable:
             centre, spread = mean(runs.heldout_scores), stdev(runs.heldout_scores)
             rows.append((f"{name}, held out", centre, f"± {spread:.{digits}f}", remark))
     note = "gain: by how much the score is better than that of the baseline, negative if it is worse"
-    if result.gain is not None:
-        samples = f"{counted(result.gain.samples, 'paired bootstrap sample')} of the sentences, seed {result.gain.seed}"
+    for unseen in list(_unseen(result).values())[:1]:
+        samples = f"{counted(unseen.gain.samples, 'paired bootstrap sample')} of the sentences, seed {unseen.gain.seed}"
         note = f"{note}; 95%: interval of the gain over {samples}"
     return score_table(result.metric, rows, digits, [note])
 
@@ -135,34 +152,11 @@ def gain_of(result: TuneResult, before: float, after: float) -> float:
     return after - before if result.higher_is_better else before - after
 
 
-def _name(unseen: HeldOut) -> str:
-    return "held out" if unseen.how == "file" else "folds"
-
-
-def _verdict(result: TuneResult) -> list[str]:
-    """A sentence for a start that does as well as the tuned weights on sentences that were not tuned on."""
-    unseen = result.heldout
-    if unseen is None or unseen.start is None or unseen.gain_over_start is None or unseen.gain_over_start.low > 0:
-        return []
-    digits = digits_of(result)
-    over = unseen.gain_over_start
-    gain = gain_of(result, unseen.start, unseen.score)
-    which = "equal weights" if result.start_kind == TuneResult.start_kind else "the start weights"
-    if over.high < 0:
-        how, why = "do better than", "lose"
-    elif gain <= 0:
-        how, why = "do as well as", "gain nothing"
-    else:
-        how, why = "may do as well as", "gain no more than noise"
-    numbers = f"{gain:+.{digits}f}, {interval_text(over, digits)}"
-    return wrap(f"On sentences not tuned on, {which} {how} the tuned ones, which {why} ({numbers}).", WIDTH)
-
-
 def _counts(result: TuneResult) -> list[Block]:
     """Errors by kind, if the metric is an error rate."""
     named: dict[str, ErrorCounts] = dict(result.counts)
-    if result.heldout is not None:
-        named |= {f"{_name(result.heldout)}, {name}": counts for name, counts in result.heldout.counts.items()}
+    for where, unseen in _unseen(result).items():
+        named |= {f"{where}, {name}": counts for name, counts in unseen.counts.items()}
     return [count_table(named)] if named else []
 
 

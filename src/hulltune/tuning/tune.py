@@ -26,12 +26,14 @@ from hulltune.search.problem import Picks, Problem
 from hulltune.search.strategy import Found, Report, Setting, Start, Status
 from hulltune.threads import Workers
 from hulltune.tuning.evaluation import (
+    SingleFeatures,
     baseline_kind,
     check_folds,
     counts_by_name,
     cross_validate,
     held_out,
     paired_bootstrap,
+    random_score,
     without_each_feature,
 )
 from hulltune.tuning.inputs import DataLike, ReferencesLike, as_references, as_weights, judged, like
@@ -294,13 +296,17 @@ class _Tuned:
         yield "without", without
         yield "sensitivity", ranges
         yield "others", {other.metric.signature: self._scores(other) for other in task.others}
+        yield "random", random_score(problem)
+        singles = SingleFeatures.of(problem, found.weights, setting.units, workers=workers)
+        single = next(iter(singles.best([np.arange(len(problem.corpus))])), None)
+        yield "single", None if single is None else singles.described(single)
         if task.heldout is not None and not (interrupted and problem.metric.waits):
-            yield "heldout", held_out(task.heldout, found, setting.compared, seed)
+            yield "heldout", held_out(task.heldout, found, setting.compared, single, seed)
         if interrupted:
             return
         again = task.run.with_strength_of(self.regularisation)
         if task.tuning.folds:
-            yield "heldout", cross_validate(again, setting, task.tuning.folds)
+            yield "folds", cross_validate(again, setting, task.tuning.folds, singles)
         if task.tuning.replicates > 1:
             yield "replicates", self._replicates(again)
 

@@ -74,8 +74,9 @@ def summary_html(subject: Subject) -> str:
     """The summary, as HTML."""
     result = subject.result
     parts = [
-        _scores(subject),
+        _verdict(result) if subject.is_tuned else "",
         *(f'<p class="verdict">{escape(text)}</p>' for text in verdicts(subject)),
+        _scores(subject),
         _weights(subject),
         _folded("Errors by kind", _table(count_table(result.counts))) if result.counts else "",
         _folded("Other metrics", _table(others_table(result))) if result.others else "",
@@ -84,9 +85,16 @@ def summary_html(subject: Subject) -> str:
     return "\n".join(filter(None, parts))
 
 
+def _verdict(result: TuneResult) -> str:
+    """The verdict as a paragraph, whose colour says whether the gain is established."""
+    kind = {True: "verdict", False: "verdict doubted", None: "verdict unknown"}[result.verdict.established]
+    return f'<p class="{kind}">{escape(result.verdict.sentence)}</p>'
+
+
 def _scores(subject: Subject) -> str:
     """The table of scores; each row has a dot at its place between the lowest and the highest."""
-    result, rows, digits = subject.result, score_rows(subject.result), digits_of(subject.result)
+    result, digits = subject.result, digits_of(subject.result)
+    rows = score_rows(result, tuned_here=subject.is_tuned)
     if not subject.is_tuned:
         rows = [replace(row, name="these weights" if row.is_tuned else row.name) for row in rows if row.name != "start"]
     values = [row.score for row in rows] + [end for row in rows for end in score_ends(row, result)]
