@@ -132,6 +132,7 @@ WER = dataclasses.replace(
         "tuned": ErrorCounts("word", 10.0, 1000, 10000, 1000, 500, 700, 200, 100, 9100),
     },
     folds=None,
+    single=None,
     heldout=HeldOut(
         50, 0.2, 0.12, Interval(0.01, 0.2, 1000, 7),
         start=0.125, gain_over_start=Interval(-0.01, 0.02, 1000, 7),
@@ -145,7 +146,7 @@ WER = dataclasses.replace(
 def test_error_rates_have_percents_and_counts() -> None:
     lines = WER.summary().splitlines()
     assert max(map(len, lines)) <= WIDTH
-    assert lines[4:].count("") == 4
+    assert lines[4:].count("") == 3
     assert "tuned               0.1000  10.00  +0.1000" in lines
     assert "held out, tuned     0.1200  12.00  +0.0800  95%: +0.0100 to +0.2000" in lines
     first = next(number for number, line in enumerate(lines) if line.split()[:1] == ["errors"])
@@ -170,8 +171,8 @@ def test_notebooks_show_tables_with_every_cell() -> None:
     page = odd._repr_html_()
     tree = ElementTree.fromstring(f"<div>{page.replace('<br>', '<br/>')}</div>")
     tables = [[["".join(cell.itertext()) for cell in row] for row in table] for table in tree.iter("table")]
-    assert [len(table) for table in tables] == [9, 4, 2]
-    assert tables[0][4] == ["tuned", "0.1000", "10.00", "+0.1000", ""]
+    assert [len(table) for table in tables] == [8, 4, 2]
+    assert tables[0][3] == ["tuned", "0.1000", "10.00", "+0.1000", ""]
     assert tables[2] == [["feature", "start", "tuned", "removed"], ["<b>", "0.5", "1", ""]]
     told = " ".join(tree.itertext())
     for word in WER.summary().split("\n\n")[1].split():  # the verdict

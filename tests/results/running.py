@@ -37,8 +37,8 @@ ASKS = 3
 
 _TUNED = (
     "score", "baseline", "start_score", "oracle", "oracle_kind", "metric", "higher_is_better", "seed", "sentences",
-    "candidates", "line_searches", "weights", "start", "history", "gain", "without", "others", "heldout", "replicates",
-    "interrupted", "certificate", "oracle_bound", "ended", "sensitivity",
+    "candidates", "line_searches", "weights", "start", "history", "gain", "without", "others", "heldout", "folds",
+    "replicates", "interrupted", "certificate", "oracle_bound", "ended", "sensitivity",
 )  # fmt: skip
 _LOOPED = (
     "score", "start_score", "best", "stopped", "metric", "seed", "sentences", "unit", "empty", "weights", "start",

@@ -12,6 +12,7 @@ from hulltune.tuning.sensitivity import Sensitivity
 from hulltune.tuning.strategies import STRATEGIES, get_strategy
 from hulltune.tuning.surfaces import MetricPlane, MetricSurface, metric_plane, metric_surface
 from hulltune.tuning.tune import Progress, tune
+from hulltune.tuning.verdict import Verdict
 
 __all__ = [
     "STRATEGIES",
@@ -29,6 +30,7 @@ __all__ = [
     "Reranker",
     "Sensitivity",
     "TuneResult",
+    "Verdict",
     "best_reachable",
     "compare",
     "count_errors",
