@@ -453,7 +453,7 @@ class Tuning(SearchOptions):
         None,
         "Show for each weight the range in which the score is at most X worse.",
         "--tolerance X",
-        unless="0.1 %",
+        unless="by less than chance",
         least=0,
     )
     questions: str | Path | None = option(

@@ -156,7 +156,7 @@ def test_weights_are_described_like_a_result(kind: str) -> None:
     weights = weights_of(problem, 3)
     found = described(problem, weights)
     assert found.score == problem.score(weights)
-    assert found.sensitivity == sensitivity(problem, weights, 0.001)
+    assert found.sensitivity == sensitivity(problem, weights)
     without = weights.copy()
     without[1] = 0.0
     assert found.without[problem.feature_names[1]] == pytest.approx(found.score - problem.score(without), abs=1e-15)

@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from hulltune import Constraints, Dataset, InputError, Problem, TuneResult, read, score, tune
+from hulltune.arrays import Floats
 from hulltune.search.directions import feature_units
-from hulltune.tuning.sensitivity import Sensitivity, sensitivity, usual_tolerance
+from hulltune.search.gradient import loss_gradient
+from hulltune.search.problem import row_sums
+from hulltune.tuning.evaluation import standard_error
+from hulltune.tuning.sensitivity import LIKELY, Sensitivity, sensitivity, standard_errors
 from tests.tuning.corpora import QUICK, random_forests, random_lists
 
 
@@ -27,6 +31,7 @@ def check_by_decoding(data: Dataset, result: TuneResult, metric: str, names: lis
     """The score within the range is good, and just outside of it not."""
     assert result.sensitivity is not None
     tolerance = result.sensitivity.tolerance
+    assert tolerance is not None
     low, high = result.sensitivity.ranges[names[0]]
     weight = result.weights[names[0]]
     assert low is None or low <= weight
@@ -43,16 +48,15 @@ def check_by_decoding(data: Dataset, result: TuneResult, metric: str, names: lis
 
 
 @pytest.mark.parametrize("metric", ["wer", "bleu"])
-@pytest.mark.parametrize("tolerance", [0.0, 0.02, None])
+@pytest.mark.parametrize("tolerance", [0.0, 0.02])
 @pytest.mark.parametrize("seed", range(4))
-def test_ranges_are_those_of_decoding(seed: int, tolerance: float | None, metric: str) -> None:
+def test_ranges_are_those_of_decoding(seed: int, tolerance: float, metric: str) -> None:
     lists = random_lists(seed)
     forests = read(*random_forests(seed))
     for data in (lists, forests):
         result = tune(data, **{**QUICK, "metric": metric}, tolerance=tolerance)
         assert result.sensitivity is not None
-        wanted = usual_tolerance(result.score, result.baseline) if tolerance is None else tolerance
-        assert result.sensitivity.tolerance == wanted
+        assert result.sensitivity.tolerance == tolerance
         assert list(result.sensitivity.ranges) == list(data.feature_names)
         for name in data.feature_names:
             check_by_decoding(data, result, metric, [name])
@@ -105,3 +109,107 @@ def test_every_weight_moves_without_constraints() -> None:
             beyond = weights.copy()
             beyond[k] = np.nextafter(low, -np.inf) - 1e-9
             assert problem.score(beyond) > problem.score(weights) + 0.05, name
+
+
+# Ranges by chance.
+
+
+def linear(problem: Problem, origin: Floats, weights: Floats) -> Floats:
+    """The change of each sentence that has outputs, from one weights to others, in a linear loss."""
+    before, after = problem.picks(origin), problem.picks(weights)
+    slopes = loss_gradient(problem.metric, before.total)
+    changes: Floats = ((after.statistics - before.statistics) @ slopes)[before.outputs >= 0]
+    return changes
+
+
+def plain_error(problem: Problem, origin: Floats, weights: Floats) -> float:
+    """The standard error of the sum of changes."""
+    changes = linear(problem, origin, weights)
+    return float(np.sqrt(len(changes)) * np.std(changes))
+
+
+def errors_along(problem: Problem, origin: Floats, direction: Floats) -> tuple[Floats, Floats]:
+    """Breakpoints on a line, and the standard errors between them."""
+    picks = problem.picks(origin)
+    slopes = loss_gradient(problem.metric, picks.total)
+    (line,) = problem.learned_lines(origin, direction[None], np.array([[-np.inf, np.inf]]))
+    surface, own = problem.surface(line), row_sums(picks.statistics, slopes)
+    if problem.orders is None:
+        own = own[picks.outputs >= 0]
+    return surface.breakpoints, standard_errors(surface, *problem.loss_shares(line, slopes), own)
+
+
+@pytest.mark.parametrize("metric", ["wer", "bleu"])
+@pytest.mark.parametrize("kind", ["lists", "forests"])
+@pytest.mark.parametrize("seed", range(4))
+def test_errors_are_those_of_decoding(kind: str, seed: int, metric: str) -> None:
+    data = random_lists(seed, empty=True) if kind == "lists" else read(*random_forests(seed))
+    problem = Problem.of(data, metric)
+    origin = np.ones(3) if seed == 0 else np.random.default_rng(seed).normal(size=3)  # with many ties
+    for direction in np.eye(3):
+        breakpoints, found = errors_along(problem, origin, direction)
+        ends = np.concatenate([[breakpoints[0] - 2], breakpoints, [breakpoints[-1] + 2]])
+        middles, wide = (ends[1:] + ends[:-1]) / 2, np.diff(ends) > 1e-9
+        expected = np.array([plain_error(problem, origin, origin + step * direction) for step in middles.tolist()])
+        assert np.count_nonzero(expected) > 5
+        np.testing.assert_allclose(found[wide] ** 2, expected[wide] ** 2, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["wer", "bleu", "chrf"])
+def test_errors_are_those_of_the_paired_bootstrap(metric: str) -> None:
+    problem = Problem.of(random_lists(3, sentences=400), metric)
+    origin, step = np.array([1.0, 1.0, 1.0]), np.array([0.0, -0.1, 0.0])
+    before, after = (problem.picks(weights).statistics for weights in (origin, origin + step))
+    breakpoints, errors = errors_along(problem, origin, step)
+    found = errors[np.searchsorted(breakpoints, 1.0)]
+    assert found == pytest.approx(standard_error(problem.metric, before, after, samples=4000), rel=0.05)
+
+
+@pytest.mark.parametrize("metric", ["wer", "bleu"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_range_ends_where_the_score_is_worse_by_more_than_chance(seed: int, metric: str) -> None:
+    data = random_lists(seed, sentences=60)
+    result = tune(data, **{**QUICK, "metric": metric})
+    problem, found = Problem.of(data, metric), result.sensitivity
+    assert found is not None
+    assert found.tolerance is None
+    weights = np.array(list(result.weights.values()))
+    ended = 0
+    for k, name in enumerate(data.feature_names):
+        low, high = found.ranges[name]
+
+        def too_bad(weight: float, k: int = k) -> bool:
+            others = weights.copy()
+            others[k] = weight
+            change = problem.loss(others) - problem.loss(weights)
+            return change > LIKELY * plain_error(problem, weights, others) + 1e-9 * abs(problem.loss(weights))
+
+        left, right = weights[k] - 9.0 if low is None else low, weights[k] + 9.0 if high is None else high
+        for share in (1e-7, 0.1, 0.3, 0.5, 0.77, 1 - 1e-7):
+            assert not too_bad(left + share * (right - left)), name
+        for end, outside in ((low, -1e-9), (high, 1e-9)):
+            if end is not None:
+                ended += 1
+                assert too_bad(end + outside * max(1.0, abs(end))), name
+        first, last = found.cells[name]
+        assert (left if first is None else first) >= left
+        assert (right if last is None else last) <= right
+    assert ended > 0
+
+
+def test_nothing_changes_in_a_cell() -> None:
+    data = random_lists(5)
+    result = tune(data, **QUICK)
+    problem, found = Problem.of(data, "wer"), result.sensitivity
+    assert found is not None
+    picks = problem.picks(result.weights)
+    for name, (low, high) in found.cells.items():
+        now = result.weights[name]
+        left, right = now - 9.0 if low is None else low, now + 9.0 if high is None else high
+        for share in (1e-6, 0.5, 1 - 1e-6):
+            moved_picks = problem.picks({**result.weights, name: left + share * (right - left)})
+            assert np.array_equal(moved_picks.statistics, picks.statistics)
+        for end, outside in ((low, -1e-9), (high, 1e-9)):
+            if end is not None:
+                beyond = problem.picks({**result.weights, name: end + outside * max(1.0, abs(end))})
+                assert not np.array_equal(beyond.statistics, picks.statistics)

@@ -95,7 +95,7 @@ def plot_sensitivity(surfaces: Sequence[MetricSurface], found: Sensitivity, name
         axes.stairs(scores, edges, baseline=None, color="black", linewidth=1.2, zorder=3)
         low, high = found.ranges[name]
         inside = (view[0] if low is None else max(low, view[0]), view[1] if high is None else min(high, view[1]))
-        axes.axvspan(*inside, color=COLOURS[5], alpha=0.35, linewidth=0, label=f"within {found.tolerance:g}")
+        axes.axvspan(*inside, color=COLOURS[5], alpha=0.35, linewidth=0, label=f"worse {found.allowed(surface.metric)}")
         axes.axvline(now, color=COLOURS[0], linestyle="--", linewidth=1.2, label="tuned weight", zorder=4)
         axes.set_xlim(*view)
         axes.locator_params(axis="x", nbins=4)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int64s
+from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.kernels.orders.bounds import Boxed, order_bounds
 from hulltune.kernels.orders.changes import COARSE_BITS, FINE_BITS, order_changes, sums_along
 from hulltune.lines.compute import Block, blocks_of
@@ -56,7 +56,7 @@ class Orders:
     def statistics(self, weights: Floats, *, workers: Workers = ALONE) -> Int64s:
         """The statistics of each query under ``weights``: (queries, 2 · measures)."""
         no_direction = np.zeros((1, len(weights)))
-        (line,) = self._lines(weights, no_direction, WHOLE_LINE, workers)
+        (line,) = self.changes(weights, no_direction, WHOLE_LINE, workers)
         return self._with_counts(line.starts)
 
     def best(self) -> tuple[Int64s, Int64s]:
@@ -90,7 +90,7 @@ class Orders:
         found = []
         for first in range(0, len(directions), at_once):
             some = slice(first, first + at_once)
-            found += workers.map(self._surface, self._lines(origin, directions[some], intervals[some], workers))
+            found += workers.map(self.surface_of, self.changes(origin, directions[some], intervals[some], workers))
         return found
 
     def bound(self, boxed: Boxed, low: float, high: float) -> ErrorSurface:
@@ -99,7 +99,7 @@ class Orders:
         for number, measure in enumerate(self._measures):
             places, owners, changes, starts = order_bounds(self.judgements.judged, measure, boxed, low, high)
             found.append(Changes(places, owners.astype(np.int64) + number * queries, changes, starts[None]))
-        return self._surface(_beside(found))
+        return self.surface_of(_beside(found))
 
     def largest_of_queries(self, of_documents: Floats) -> Floats:
         """The largest number of the documents of each query; 0 for a query without any."""
@@ -109,14 +109,31 @@ class Orders:
         largest[filled] = np.maximum.reduceat(of_documents, offsets[:-1][filled])
         return largest
 
-    def _surface(self, line: Changes) -> ErrorSurface:
+    def surface_of(self, line: Changes) -> ErrorSurface:
+        """The error surface of a line, from the changes along it."""
         breakpoints, sums = sums_along(line.places, np.argsort(line.places), line.cells, line.changes, line.starts)
         statistics = np.empty((len(sums), 2 * len(self._measures)), dtype=np.int64)
         statistics[:, 0::2] = sums
         statistics[:, 1::2] = int(self.judgements.counted.sum())
         return ErrorSurface(breakpoints, statistics)
 
-    def _lines(self, origin: Floats, directions: Floats, intervals: Floats, workers: Workers) -> list[Changes]:
+    def loss_shares(self, line: Changes, slopes: Floats) -> tuple[Floats, Bools, Floats]:
+        """The segments of a line, query by query: see Problem.loss_shares."""
+        queries = line.starts.shape[1]
+        lefts = np.concatenate([np.full(queries, -np.inf), line.places])
+        owners = np.concatenate([np.arange(queries), line.cells % queries])
+        measures = np.concatenate([np.full(queries, -1), line.cells // queries])
+        order = np.lexsort((lefts, owners))
+        starts = order < queries
+        shares = slopes[1::2].sum() * self.judgements.counted[owners[order]].astype(np.float64)
+        for measure, slope in enumerate(slopes[0::2].tolist()):
+            changes = np.concatenate([line.starts[measure], line.changes * (measures[queries:] == measure)])[order]
+            sums = np.cumsum(changes)  # of whole numbers, so that what other queries have can be taken off again
+            before = (sums - changes)[starts]
+            shares += slope * rounded(sums - before[np.cumsum(starts) - 1])
+        return lefts[order], starts, shares
+
+    def changes(self, origin: Floats, directions: Floats, intervals: Floats, workers: Workers) -> list[Changes]:
         """The changes along each direction, from those of blocks of queries that workers share."""
         weights = np.vstack([origin, directions])
         blocks = blocks_of(self._scorer.corpus, len(weights), workers.count)

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset
 from hulltune.data.features import gather_rows
@@ -27,7 +27,7 @@ from hulltune.metrics.memory import Memory
 from hulltune.metrics.orders import Judgements
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
-from hulltune.search.orders import Orders
+from hulltune.search.orders import Changes, Orders
 from hulltune.search.outputs import Outputs, Sentences
 from hulltune.search.shards import Derivations, Shard, cut, joined, lines_in_parts
 from hulltune.surface import ErrorSurface
@@ -69,6 +69,8 @@ class Line:
     outputs: Int32s
     surface: ErrorSurface | None = None
     """The error surface, where answers are orders: ``lefts`` are then its breakpoints, and there are no outputs."""
+    order_changes: Changes | None = None
+    """The changes of the values of queries, where answers are orders and the line is a learned one."""
 
     @property
     def changes(self) -> Floats:
@@ -272,10 +274,30 @@ class Problem:
         """The error surfaces along several directions, each within its interval."""
         if self.orders is not None:
             return self.orders.surfaces(origin, directions, intervals, workers=workers)
+        return workers.map(self.surface, self.learned_lines(origin, directions, intervals, workers=workers))
+
+    def learned_lines(
+        self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE
+    ) -> list[Line]:
+        """The winning outputs along several directions, whose statistics are then known."""
+        if self.orders is not None:
+            found = self.orders.changes(origin, directions, intervals, workers)
+            return [
+                Line(low, each.places, NO_TABLE, self.orders.surface_of(each), each)
+                for low, each in zip(intervals[:, 0].tolist(), found, strict=True)
+            ]
         segments = self.segments(origin, directions, intervals, workers=workers)
         self.memory.learn_lines(segments, workers=workers)
         self.memory.compact(workers=workers)  # before the lines, each of which needs it
-        return workers.map(self.surface, [_line(segments, intervals, number) for number in range(len(intervals))])
+        return [_line(segments, intervals, number) for number in range(len(intervals))]
+
+    def loss_shares(self, line: Line, slopes: Floats) -> tuple[Floats, Bools, Floats]:
+        """The segments of a learned line, sentence by sentence: their left ends, which of them are the first, and their
+        shares in a loss that is linear in the statistics and has these slopes.
+        """
+        if self.orders is not None and line.order_changes is not None:
+            return self.orders.loss_shares(line.order_changes, slopes)
+        return line.lefts, line.lefts == line.low, row_sums(self.table[self.rows(line.outputs)], slopes)
 
     def segments(self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE) -> Segments:
         """The winning outputs along several directions, each within its interval, as packed arrays."""

@@ -1,4 +1,4 @@
-"""Sensitivity: how far each weight may move, alone, before the metric is more than a little worse."""
+"""Sensitivity: how far each weight may move, alone, before the metric is worse by more than chance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int64s
+from hulltune.metrics.counts import percent_of
 from hulltune.search.constraints import CompiledConstraints
-from hulltune.search.problem import Problem
+from hulltune.search.gradient import loss_gradient
+from hulltune.search.problem import Line, Problem, row_sums
 from hulltune.search.steps import AT_ONCE, LEAST_AT_ONCE
 from hulltune.surface import SLIVER, ErrorSurface
 from hulltune.threads import ALONE, Workers
@@ -23,28 +25,35 @@ WIDEST = 48
 """The most characters of a name in the table."""
 ROUNDING = 2.0**-40
 """A score that is worse than allowed by less than this share counts as allowed: 0.3 − 0.2 is not quite 0.1."""
+LIKELY = 1.96
+"""The standard errors within which 95% of differences by chance are."""
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """For each free weight, the range around it in which the score is at most ``tolerance`` worse, others held.
+    """For each free weight, the range around it in which the score is hardly worse, others held.
 
-    Ranges are exact: they end where the error surface along the weight's axis leaves the tolerance for the first time,
-    or at a bound of the constraints. Tied weights move together.
+    Ranges end where the score along the weight's axis is worse than allowed for the first time, or at a bound of the
+    constraints: worse by more than ``tolerance``, or without one by more than chance, which is LIKELY standard errors
+    of the difference. Cells are the ranges in which nothing changes at all. Tied weights move together.
     """
 
-    tolerance: float
+    tolerance: float | None
     ranges: Mapping[str, Range]
+    cells: Mapping[str, Range]
+    """For each of the ranges, the part of it around the weight in which the statistics of no sentence change."""
 
     def narrowest(self, most: int) -> list[str]:
         """The names of all weights in their order; of more than ``most``, those with the narrowest ranges."""
         names = list(self.ranges)
         return names if len(names) <= most else sorted(names, key=lambda name: _width(self.ranges[name]))[:most]
 
-
-def usual_tolerance(*scores: float) -> float:
-    """A tenth of a percent: 0.001 for a metric between 0 and 1, 0.1 for one up to 100."""
-    return 0.001 if max(map(abs, scores)) < 2 else 0.1
+    def allowed(self, signature: str) -> str:
+        """What a range allows, in words: "by less than chance", "by at most 0.01 (1 %)"."""
+        if self.tolerance is None:
+            return "by less than chance"
+        percent = percent_of(signature, self.tolerance)
+        return f"by at most {self.tolerance:.4g}" + ("" if percent is None else f" ({percent:.4g} %)")
 
 
 def sensitivity(
@@ -56,19 +65,23 @@ def sensitivity(
     groups: Sequence[Int64s] | None = None,
     workers: Workers = ALONE,
 ) -> Sensitivity:
-    """The range of each weight around ``weights`` in which the score stays within ``tolerance`` of theirs.
+    """The range of each weight around ``weights`` in which the score is not worse than theirs by more than chance, or
+    than ``tolerance``.
 
     ``groups`` are the weights that move together, by default the free ones of the constraints, or every weight by
     itself. One line search for each group; outputs that win on these lines are asked for.
     """
-    score = problem.score(weights, workers=workers)
-    allowed = usual_tolerance(score) if tolerance is None else tolerance
+    picks = problem.picks(weights, workers=workers)
+    loss, slopes = float(problem.metric.loss(picks.total)), loss_gradient(problem.metric, picks.total)
+    own_shares = row_sums(picks.statistics, slopes)
+    if problem.orders is None:  # sentences without outputs have no segments
+        own_shares = own_shares[picks.outputs >= 0]
     names = problem.feature_names
     if groups is None:
         alone = [np.array([k], dtype=np.int64) for k in range(len(names))]
         groups = alone if constraints is None else constraints.free_groups
-    ranges: dict[str, Range] = {}
-    at_once = max(AT_ONCE // len(names), LEAST_AT_ONCE)
+    ranges, cells = dict[str, Range](), dict[str, Range]()
+    at_once = max(AT_ONCE // len(names), LEAST_AT_ONCE) if problem.orders is None else 1  # their lines are large
     for first in range(0, len(groups), at_once):
         some = groups[first : first + at_once]
         lines, ends = np.zeros((len(some), len(names))), np.tile([-math.inf, math.inf], (len(some), 1))
@@ -77,18 +90,47 @@ def sensitivity(
             if constraints is not None:
                 ends[number] = constraints.lower[group[0]], constraints.upper[group[0]]
         here = np.array([weights[group[0]] for group in some])
-        found = problem.surfaces(weights, lines, ends - here[:, None], workers=workers)
+        found = problem.learned_lines(weights, lines, ends - here[:, None], workers=workers)
 
-        def range_along(line: tuple[ErrorSurface, float, list[float]]) -> Range:
-            surface, weight, bounds = line
-            scores = np.asarray(problem.metric.score(surface.statistics), dtype=np.float64)
-            worse = score - scores if problem.metric.higher_is_better else scores - score
-            return _around(surface, weight, worse <= allowed + ROUNDING * abs(score), bounds)
+        def ranges_along(each: tuple[Line, float, list[float]]) -> tuple[Range, Range]:
+            line, weight, bounds = each
+            surface = problem.surface(line)
+            worse = np.asarray(problem.metric.loss(surface.statistics), dtype=np.float64) - loss
+            allowed: float | Floats = tolerance or 0.0
+            if tolerance is None:
+                allowed = LIKELY * standard_errors(surface, *problem.loss_shares(line, slopes), own_shares)
+            good = worse <= allowed + ROUNDING * abs(loss)
+            cell = np.arange(len(surface)) == np.searchsorted(surface.breakpoints, 0.0, side="right")
+            return _around(surface, weight, good, bounds), _around(surface, weight, cell, bounds)
 
-        along = workers.map(range_along, list(zip(found, here.tolist(), ends.tolist(), strict=True)))
-        for group, around in zip(some, along, strict=True):
+        along = workers.map(ranges_along, list(zip(found, here.tolist(), ends.tolist(), strict=True)))
+        for group, (around, cell) in zip(some, along, strict=True):
             ranges.update({names[k]: around for k in group.tolist()})
-    return Sensitivity(allowed, {name: ranges[name] for name in names if name in ranges})
+            cells.update({names[k]: cell for k in group.tolist()})
+    kept = [name for name in names if name in ranges]
+    return Sensitivity(tolerance, {name: ranges[name] for name in kept}, {name: cells[name] for name in kept})
+
+
+def standard_errors(
+    surface: ErrorSurface, lefts: Floats, starts: Bools, shares: Floats, own_shares: Floats
+) -> Floats:
+    """The standard error of the difference between the loss on each interval of a line and a given one, paired by
+    sentence.
+
+    ``lefts``, ``starts`` and ``shares`` are the segments of the line and what they have in a loss that is taken as
+    linear (see Problem.loss_shares), ``own_shares`` what each sentence has in the given one. The error is then that of
+    the paired bootstrap with endless samples, for all intervals in one pass over the segments, and no seed decides
+    where a range ends.
+    """
+    differences = shares - own_shares[np.cumsum(starts) - 1]
+    intervals = np.where(starts, 0, np.searchsorted(surface.breakpoints, lefts, side="right"))
+    sums = []
+    for summed in (differences, differences**2):
+        changes = np.diff(summed, prepend=0.0)
+        changes[starts] = summed[starts]
+        sums.append(np.cumsum(np.bincount(intervals, changes, minlength=len(surface))))
+    errors: Floats = np.sqrt(np.maximum(sums[1] - sums[0] ** 2 / max(len(own_shares), 1), 0.0))
+    return errors
 
 
 def _around(surface: ErrorSurface, weight: float, good: Bools, bounds: list[float]) -> Range:
@@ -112,26 +154,37 @@ def _around(surface: ErrorSurface, weight: float, good: Bools, bounds: list[floa
     return low if math.isfinite(low) else None, high if math.isfinite(high) else None
 
 
-def range_table(found: Sensitivity, weights: Mapping[str, float], most: int) -> TextTable:
+def range_table(found: Sensitivity, weights: Mapping[str, float], most: int, metric: str) -> TextTable:
     """The ranges as a table with a note on those left out: of more than ``most``, the widest."""
     names = found.narrowest(most)
-    rows: list[tuple[str, ...]] = [("weight", "from", "now", "to")]
+    rows: list[tuple[str, ...]] = [("weight", "from", "now", "to", "same from", "to")]
     for name in names:
-        low, high = ("any" if end is None else f"{end:.5g}" for end in found.ranges[name])
-        rows.append((short(name, WIDEST), low, f"{weights[name]:.5g}", high))
+        low, high = (_end_text(end) for end in found.ranges[name])
+        same = (_end_text(end) for end in found.cells[name])
+        rows.append((short(name, WIDEST), low, f"{weights[name]:.5g}", high, *same))
     left = len(found.ranges) - len(names)
     notes = [f"… and {counted(left, 'wider range')}, in the JSON result"] if left else []
-    notes.append(f"from, to: where the score stays within {found.tolerance:.4g} while this weight alone moves")
-    return TextTable(rows, "<>>>", notes)
+    notes.append(
+        f"from, to: where the score is worse {found.allowed(metric)} while this weight alone moves; same: where "
+        "nothing changes at all"
+    )
+    return TextTable(rows, "<>>>>>", notes)
+
+
+def _end_text(end: float | None) -> str:
+    return "any" if end is None else f"{end:.5g}"
 
 
 def range_csv(found: Sensitivity, weights: Mapping[str, float]) -> str:
-    """The ranges as CSV lines ``weight,from,now,to``; −inf and inf where a range has no end."""
-    rows = [
-        (name, repr(-math.inf if low is None else low), repr(weights[name]), repr(math.inf if high is None else high))
-        for name, (low, high) in found.ranges.items()
-    ]
-    return csv_text([("weight", "from", "now", "to"), *rows])
+    """The ranges as CSV lines ``weight,from,now,to,same from,same to``; −inf and inf where a range has no end."""
+    rows = []
+    for name, ends in found.ranges.items():
+        low, high, *same = (
+            repr(infinity if end is None else end)
+            for end, infinity in zip((*ends, *found.cells[name]), (-math.inf, math.inf) * 2, strict=True)
+        )
+        rows.append((name, low, repr(weights[name]), high, *same))
+    return csv_text([("weight", "from", "now", "to", "same from", "same to"), *rows])
 
 
 def _width(ends: Range) -> float:

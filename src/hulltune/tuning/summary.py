@@ -230,7 +230,7 @@ def _ranges(result: TuneResult) -> list[Block]:
     """The range in which each free weight may move."""
     if result.sensitivity is None or not result.sensitivity.ranges:
         return []
-    return [range_table(result.sensitivity, result.weights, MOST_FEATURES)]
+    return [range_table(result.sensitivity, result.weights, MOST_FEATURES, result.metric)]
 
 
 def _others(result: TuneResult) -> list[Block]:

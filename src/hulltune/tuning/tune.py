@@ -42,7 +42,7 @@ from hulltune.tuning.picks import Reranked
 from hulltune.tuning.regularising import Run
 from hulltune.tuning.reranking import rerank
 from hulltune.tuning.result import Regularisation, Replicates, TuneResult
-from hulltune.tuning.sensitivity import Sensitivity, sensitivity, usual_tolerance
+from hulltune.tuning.sensitivity import Sensitivity, sensitivity
 
 TEXT_METRICS = ("bleu", "chrf", "ter", "wer")
 """Metrics that are shown beside each other: tuning for one of them may harm the rest."""
@@ -322,13 +322,10 @@ class _Tuned:
 
     def _sensitivity(self, shown: Mapping[str, float]) -> Sensitivity:
         """The range of each free weight that is ``shown``."""
-        problem, constraints, metric = self.task.problem, self.setting.constraints, self.task.problem.metric
-        tolerance = self.task.tuning.tolerance
-        if tolerance is None:
-            tolerance = usual_tolerance(*(float(metric.score(each.total)) for each in (self.picks, self.baseline)))
+        problem, constraints = self.task.problem, self.setting.constraints
         groups = [group for group in constraints.free_groups if problem.feature_names[int(group[0])] in shown]
         return sensitivity(
-            problem, self.found.weights, tolerance, constraints=constraints, groups=groups,
+            problem, self.found.weights, self.task.tuning.tolerance, constraints=constraints, groups=groups,
             workers=self.task.run.workers,
         )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,12 +50,12 @@ class Way:
     )
     sensitivity: bool = options.option(
         False,
-        "For each weight, the range in which the metric is at most --tolerance worse than now.",
+        "For each weight, the range in which the metric is not worse than now by more than chance.",
         "--sensitivity",
         WHERE,
     )
     tolerance: float | None = options.option(
-        None, "The tolerance of --sensitivity.", "--tolerance X", WHERE, unless="0.1 %", least=0
+        None, "How much worse --sensitivity allows.", "--tolerance X", WHERE, unless="chance", least=0
     )
     ends: list[str] | None = options.option(
         None, "The part to draw; for a plane LEFT,RIGHT,BOTTOM,TOP.", "--range LOW,HIGH", unless="around the best"
@@ -158,10 +158,9 @@ def _give_ranges(problem: Problem, weights: Floats, tolerance: float | None, ans
     )
     score, metric = problem.score(weights), problem.metric.signature
     if answer.as_json:
-        ranges = {name: list(ends) for name, ends in found.ranges.items()}
-        print(json.dumps({"score": score, "tolerance": found.tolerance, "ranges": ranges, "metric": metric}))
+        print(json.dumps({"score": score, **asdict(found), "metric": metric}))
         return DONE
-    print("\n".join([f"{score_text(score)}  {metric}", *range_table(found, now, len(found.ranges)).lines()]))
+    print("\n".join([f"{score_text(score)}  {metric}", *range_table(found, now, len(found.ranges), metric).lines()]))
     return DONE
 
 

@@ -73,7 +73,7 @@ async function start() {
     if (line.range[0] !== null || line.range[1] !== null)
       entries.splice(2, 0, [
         "is-range",
-        `within ${short(page.tolerance, 4)} of ${page.isTuned ? "the tuned score" : "the score"}`,
+        `worse ${page.allowed} than ${page.isTuned ? "the tuned score" : "the score"}`,
       ]);
     byId("along-legend").replaceChildren(
       ...entries.map(([className, text]) => make("li", {className, textContent: text})),

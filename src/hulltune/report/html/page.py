@@ -197,7 +197,7 @@ def _base(
         "metrics": [each.header() for each in metrics],
         "lines": [_line_header(subject, line, place, metrics[0]) for line in lines],
         "planes": [_plane_header(subject, plane, place, metrics[0]) for plane in planes],
-        "tolerance": None if result.sensitivity is None else result.sensitivity.tolerance,
+        "allowed": "" if result.sensitivity is None else result.sensitivity.allowed(result.metric),
         "margin": MARGIN,
         "sentences": len(problem.corpus),
         "choosable": len(sentences),

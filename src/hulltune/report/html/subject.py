@@ -16,7 +16,7 @@ from hulltune.search.problem import Problem
 from hulltune.tuning.evaluation import baseline_kind, counts_by_name, paired_bootstrap, without_each_feature
 from hulltune.tuning.inputs import WeightsLike, weight_vector
 from hulltune.tuning.result import TuneResult
-from hulltune.tuning.sensitivity import sensitivity, usual_tolerance
+from hulltune.tuning.sensitivity import sensitivity
 from hulltune.tuning.tune import other_metrics
 
 MOST_LINES = 64
@@ -158,5 +158,5 @@ def described(problem: Problem, weights: Floats) -> TuneResult:
         counts=counts_by_name(problem.metric, baseline=baseline.statistics, tuned=picks.statistics),
     )
     few = [np.array([k]) for k, name in enumerate(problem.feature_names) if name in result.without]
-    ranges = sensitivity(problem, weights, usual_tolerance(score, before), groups=few)
+    ranges = sensitivity(problem, weights, groups=few)
     return replace(result, sensitivity=ranges)

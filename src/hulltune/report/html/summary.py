@@ -178,7 +178,7 @@ def _weights(subject: Subject) -> str:
     notes = []
     if ranges and result.sensitivity is not None:
         notes.append(
-            f"range: where the score stays within {result.sensitivity.tolerance:.4g} while this weight alone moves"
+            f"range: where the score is worse {result.sensitivity.allowed(result.metric)} while this weight alone moves"
         )
     notes.append("worth: how much worse the score is without this feature, the other weights as they are")
     if cell:
