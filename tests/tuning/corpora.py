@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hulltune import Climb, Dataset, Forest, ForestBuilder, read
+from hulltune.data.lists import lists_of_texts
 from hulltune.search.strategy import Strategy
 from hulltune.tuning.strategies import STRATEGIES
 
@@ -72,6 +73,21 @@ def random_forests(seed: int, sentences: int = 12) -> tuple[list[Forest], list[s
     references = [[WORDS[k] for k in rng.integers(0, len(WORDS), size=6)] for _ in range(sentences)]
     forests = [(random_lattice if i % 2 else random_tree)(reference, rng) for i, reference in enumerate(references)]
     return forests, [" ".join(reference) for reference in references]
+
+
+def random_rankings(seed: int, *, queries: int = 12, documents: int = 8) -> Dataset:
+    """Documents of queries with grades of 0 to 2, and three scores that know a little of them."""
+    rng = np.random.default_rng(seed)
+    grades = rng.integers(0, 3, size=(queries, documents))
+    scores = rng.normal(size=(queries * documents, 3)) * 2 + grades.reshape(-1, 1) * np.arange(3)
+    return lists_of_texts(
+        [f"q{number}" for number in range(queries)],
+        np.arange(queries + 1) * documents,
+        [f"d{number}" for number in range(documents)] * queries,
+        scores,
+        ("f0", "f1", "f2"),
+        references=tuple(tuple(f"{grade} d{number}" for number, grade in enumerate(row)) for row in grades.tolist()),
+    )
 
 
 QUICK: dict[str, Any] = {"metric": "wer", "search": Climb(restarts=3, directions=6), "threads": 1, "also": ()}

@@ -14,7 +14,7 @@ from hulltune.search.gradient import loss_gradient
 from hulltune.search.problem import row_sums
 from hulltune.tuning.evaluation import standard_error
 from hulltune.tuning.sensitivity import LIKELY, Sensitivity, sensitivity, standard_errors
-from tests.tuning.corpora import QUICK, random_forests, random_lists
+from tests.tuning.corpora import QUICK, random_forests, random_lists, random_rankings
 
 
 def worse(data: Dataset, weights: dict[str, float], metric: str, than: TuneResult) -> float:
@@ -139,11 +139,12 @@ def errors_along(problem: Problem, origin: Floats, direction: Floats) -> tuple[F
     return surface.breakpoints, standard_errors(surface, *problem.loss_shares(line, slopes), own)
 
 
-@pytest.mark.parametrize("metric", ["wer", "bleu"])
+@pytest.mark.parametrize("metric", ["wer", "bleu", "ndcg@3", "0.5*map + 0.5*mrr@2"])
 @pytest.mark.parametrize("kind", ["lists", "forests"])
 @pytest.mark.parametrize("seed", range(4))
 def test_errors_are_those_of_decoding(kind: str, seed: int, metric: str) -> None:
     data = random_lists(seed, empty=True) if kind == "lists" else read(*random_forests(seed))
+    data = data if metric in ("wer", "bleu") else random_rankings(seed, documents=4 if kind == "lists" else 8)
     problem = Problem.of(data, metric)
     origin = np.ones(3) if seed == 0 else np.random.default_rng(seed).normal(size=3)  # with many ties
     for direction in np.eye(3):

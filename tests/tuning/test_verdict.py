@@ -16,7 +16,7 @@ from hulltune.search.problem import Problem, exact_sum
 from hulltune.tuning.evaluation import folds_of, paired_bootstrap
 from hulltune.tuning.result import HeldOut, Interval
 from hulltune.tuning.verdict import NOT_KNOWN
-from tests.tuning.corpora import QUICK, random_forests, random_lists
+from tests.tuning.corpora import QUICK, random_forests, random_lists, random_rankings
 
 RESULT = TuneResult(
     weights={"lm": 1.0, "tm": 0.5}, start={"lm": 1.0, "tm": 1.0}, score=0.1, baseline=0.2, start_score=0.15,
@@ -105,6 +105,8 @@ def test_an_interval_of_the_data_that_were_tuned_on_is_not_shown() -> None:
 
 
 def data_of(kind: str, seed: int) -> Dataset:
+    if kind == "rankings":
+        return random_rankings(seed)
     return random_lists(seed) if kind == "lists" else read(*random_forests(seed))
 
 
@@ -115,8 +117,10 @@ def best_single(problem: Problem, sentences: Any) -> tuple[str, int]:
     return min(options, key=lambda option: part.loss({**dict.fromkeys(part.feature_names, 0.0), option[0]: option[1]}))
 
 
-@pytest.mark.parametrize("metric", ["wer", "bleu"])
-@pytest.mark.parametrize("kind", ["lists", "forests"])
+@pytest.mark.parametrize(
+    ("kind", "metric"),
+    [("lists", "wer"), ("lists", "bleu"), ("forests", "wer"), ("forests", "bleu"), ("rankings", "ndcg@3")],
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_best_single_feature_is_chosen_where_weights_are_tuned(kind: str, metric: str, seed: int) -> None:
     data, others = data_of(kind, seed), data_of(kind, seed + 50)

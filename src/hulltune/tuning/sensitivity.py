@@ -111,9 +111,7 @@ def sensitivity(
     return Sensitivity(tolerance, {name: ranges[name] for name in kept}, {name: cells[name] for name in kept})
 
 
-def standard_errors(
-    surface: ErrorSurface, lefts: Floats, starts: Bools, shares: Floats, own_shares: Floats
-) -> Floats:
+def standard_errors(surface: ErrorSurface, lefts: Floats, starts: Bools, shares: Floats, own_shares: Floats) -> Floats:
     """The standard error of the difference between the loss on each interval of a line and a given one, paired by
     sentence.
 
