@@ -22,6 +22,7 @@ from hulltune.formats import sniff
 from hulltune.formats.numbers import json_id
 from hulltune.formats.table import tsv_rows
 from tests.formats.list_files import fault, rows, write
+from tests.pages import Page
 
 HEADER = "prompt_id,response,lm,meta_model,answer_1,answer_2,prompt"
 NAMED: dict[str, Any] = {
@@ -314,6 +315,28 @@ def test_a_first_row_that_lacks_a_feature_does_not_make_it_disappear(tmp_path: P
     path = write(tmp_path / "a.csv", "id,text,lm,tm", "0,a,1,", "0,b,1,2")
     assert "lacks feature 'tm'" in fault(path)
     assert rows(read(path, missing=0)) == [(0, "a", [1.0, 0.0]), (0, "b", [1.0, 2.0])]
+
+
+def test_missing_and_nan_say_what_is_possible(tmp_path: Path) -> None:
+    """Only 0 can be filled in by reading; the page shows how to fill in the least of a list before."""
+    lines = ["0,a,1,", "0,b,2,-3", "0,c,3,-5", "1,d,1,-7"]
+    path = write(tmp_path / "a.csv", "id,text,lm,tm", *lines)
+    advice = r"take what is missing as 0 \(--missing 0; in Python missing=0\)"
+    with pytest.raises(InputError, match=rf"a.csv:2: lacks feature 'tm'; give it, or {advice}"):
+        read(path)
+    assert read(path, missing=0).corpus.features.toarray()[:, 1].tolist() == [0, -3, -5, -7]
+    with pytest.raises(InputError, match=r"least is for scores of rankers in runs; expected 0 \(fill in other values"):
+        read(path, missing="least")
+    broken = write(tmp_path / "b.csv", "id,text,lm,tm", "0,a,1,nan", *lines[1:])
+    with pytest.raises(
+        InputError, match=rf"feature 'tm' is nan; expected a finite number; leave it out there, and {advice}"
+    ):
+        read(broken, missing=0)
+    pandas = pytest.importorskip("pandas")
+    frame, scores = pandas.read_csv(path), ["lm", "tm"]
+    page = Page("docs/formats.md").text
+    exec(page[page.index("frame[scores] = ") :].partition("`")[0], {"frame": frame, "scores": scores})
+    assert read(frame).corpus.features.toarray()[:, 1].tolist() == [-5, -3, -5, -7]
 
 
 def test_headers(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from hulltune.arrays import Int32s, Int64s
 from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.errors import InputError
 from hulltune.formats.numbers import plain_number, sentence_id, shown
-from hulltune.formats.rows import Rows, offsets_of, written_features
+from hulltune.formats.rows import TAKE_AS_0, Rows, offsets_of, written_features
 from hulltune.formats.streams import LineError, Problems, blocks, first_line, not_utf8, open_bytes
 from hulltune.formats.writing import written_atomically
 from hulltune.wording import counted
@@ -179,18 +179,17 @@ class _Rules:
         for name, count, _, is_dense in entries:
             if name not in self.widths and is_dense:
                 raise LineError(
-                    f"feature {name.decode()!r} is not among those of the first hypothesis ({self.origin}); "
-                    "take it as 0 there with missing=0"
+                    f"feature {name.decode()!r} is not among those of the first hypothesis ({self.origin}); {TAKE_AS_0}"
                 )
             if self.widths.get(name, count) != count:
                 raise LineError(
-                    f"feature {name.decode()!r} has {counted(count, 'value')}; expected {self.widths[name]}, as before "
-                    "(missing=0 takes what is missing as 0)"
+                    f"feature {name.decode()!r} has {counted(count, 'value')}; expected {self.widths[name]}, as "
+                    f"before; {TAKE_AS_0}"
                 )
         names = {entry.name for entry in entries}
         for name in self.required:
             if name not in names:
-                raise LineError(f"lacks feature {name.decode()!r}; give it, or take what is missing as 0 (missing=0)")
+                raise LineError(f"lacks feature {name.decode()!r}; give it, or {TAKE_AS_0}")
 
     def _score(self, tokens: Sequence[bytes]) -> bytes | None:
         if not tokens:

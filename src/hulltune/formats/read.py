@@ -202,7 +202,9 @@ def _read_lists(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
         return add_builtin_features(_without_ignored(reading, _read_rankings(reading, files)), reading.features)
     _refuse(reading, ("window",), "is for scores of rankers in runs; leave it out")
     if reading.missing not in (None, 0.0):
-        raise OptionError("missing", f"{reading.missing} is for scores of rankers in runs; expected 0")
+        raise OptionError(
+            "missing", f"{reading.missing} is for scores of rankers in runs; expected 0 (fill in other values before)"
+        )
     if any(file.format == "packed" for file in files):
         return add_builtin_features(_without_ignored(reading, _open_packed(reading, files)), reading.features)
     rows, problems = _rows(reading, files)

@@ -19,6 +19,9 @@ from hulltune.formats.numbers import LONE_SURROGATE, is_text
 from hulltune.formats.streams import LineError, Problems
 from hulltune.memory import check_memory
 
+TAKE_AS_0 = "take what is missing as 0 (--missing 0; in Python missing=0)"
+"""What messages about missing features advise."""
+
 if TYPE_CHECKING:
     from hulltune.formats.records import Columns
     from hulltune.kernels.outputs.texts import Layouts
@@ -382,7 +385,8 @@ class RowCollector:
     def _check(self, features: Mapping[str, float], score: float | None) -> None:
         for name, value in features.items():
             if not -np.inf < value < np.inf:
-                raise LineError(f"feature {name!r} is {value}; expected a finite number")
+                hint = f"; leave it out there, and {TAKE_AS_0}" if value != value else ""
+                raise LineError(f"feature {name!r} is {value}; expected a finite number{hint}")
             if name not in self._columns and not is_text(name):
                 raise LineError(LONE_SURROGATE)
         if score is not None and not -np.inf < score < np.inf:
@@ -395,15 +399,13 @@ class RowCollector:
         if self._missing is None and features.keys() != self._columns.keys():
             self.check_complete(features, self._columns)
             extra = next(name for name in features if name not in self._columns)
-            raise LineError(
-                f"feature {extra!r} is not among those of the first hypothesis; take it as 0 there with missing=0"
-            )
+            raise LineError(f"feature {extra!r} is not among those of the first hypothesis; {TAKE_AS_0}")
 
     def check_complete(self, features: Mapping[str, float], names: Iterable[str]) -> None:
         """Refuse a hypothesis that lacks one of these features, unless what is missing is 0."""
         lacking = next((name for name in names if name not in features), None) if self._missing is None else None
         if lacking is not None:
-            raise LineError(f"lacks feature {lacking!r}; give it, or take what is missing as 0 (missing=0)")
+            raise LineError(f"lacks feature {lacking!r}; give it, or {TAKE_AS_0}")
 
     def rows(self) -> Rows:
         """All hypotheses collected; the collector is of no use afterwards."""
