@@ -273,7 +273,7 @@ def test_lists_without_ids_are_an_error(tmp_path: Path, line: str) -> None:
     path = tmp_path / "a.nbest"
     path.write_text(f"{line}\nu1 ||| a ||| LM= 1 TM= 2 ||| 3\n")
     with pytest.raises(InputError) as caught:
-        read(path)
+        read(path, format="moses")
     assert str(caught.value) == (
         f"{path}:1: text, features and score, but no id before them; expected 'id ||| text ||| features ||| score'"
     )
