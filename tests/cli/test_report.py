@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hulltune import TuneResult, write
+from hulltune import TuneResult, write, write_report
 from hulltune.cli import main
+from hulltune.loop import LoopResult
 from hulltune.simulate import simulated_task
 from tests.cli.running import run
 from tests.pages import DOCS, ROOT, Page
@@ -39,6 +40,20 @@ def test_a_result_and_its_data_make_the_page_of_the_tuning(pages: Path, capsys: 
     before, after = ((pages / name).read_text(encoding="utf-8") for name in ("tuned.html", "again.html"))
     assert before.partition("<dt>command")[0] == after.partition("<dt>command")[0]
     assert before.partition('class="base">')[2] == after.partition('class="base">')[2]
+
+
+def test_the_result_of_a_loop_has_a_page_with_its_metric(pages: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = TuneResult.load(pages / "w.json")
+    loop = LoopResult(
+        weights=found.weights, score=0.1, start=found.start, start_score=0.2, best=1, iterations=(), stopped="x",
+        metric=found.metric, higher_is_better=False, seed=1, sentences=30, unit="hypotheses", seconds=1.0, version="0",
+    )  # fmt: skip
+    path, page = loop.save(pages / "loop.json"), pages / "loop.html"
+    code, out, err = run(capsys, "report", str(pages / "dev.jsonl"), "-w", str(path), "-o", str(page))
+    assert (code, out) == (0, ""), err
+    text = page.read_text(encoding="utf-8")
+    assert f"<h1>WER {found.baseline:.4f} → {found.score:.4f}</h1>" in text
+    assert write_report(loop, pages / "again.html", data=pages / "dev.jsonl", metric="wer").exists()
 
 
 def test_open_shows_the_page_in_a_browser(

@@ -226,6 +226,10 @@ def test_the_interval_under_the_handle_and_other_metrics(lists: Case, opened: Op
     )
     bleu = Problem.of(lists.dataset, "bleu").score(weights)
     assert page.text("#along-legend [data-metric]") == f"BLEU {bleu:.4f} (own scale)"
+    box = page.locator("#along-legend input").first
+    assert not box.is_checked()  # only the curve of the metric that was tuned for
+    box.check()
+    assert page.locator("#along-legend input").first.is_checked()
     best = line.surface.best
     assert (
         page.text("#along-legend .is-best") == f"best {best[0]:.6f}, from {_short(best[1], 5)} to {_short(best[2], 5)}"

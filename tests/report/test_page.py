@@ -13,9 +13,10 @@ import pytest
 import hulltune
 from hulltune import Certified, Climb, Constraints, InputError, TuneResult, read, tune, write_report
 from hulltune.metrics import get_metric
-from hulltune.report.html.page import SCRIPTS, code_size, page_html
+from hulltune.report.html.page import SCRIPTS, _plane_proof, _Scores, code_size, page_html
 from hulltune.report.html.subject import MOST_LINES, MOST_SHOWN, described, subject_of
 from hulltune.report.html.summary import headline, metric_label, score_ends, signed, summary_html, verdicts
+from hulltune.search.certificate import Certificate
 from hulltune.search.problem import Problem
 from hulltune.simulate import simulated_task
 from hulltune.tuning.sensitivity import sensitivity
@@ -147,7 +148,7 @@ def test_weights_on_other_data_are_not_called_tuned(result: TuneResult) -> None:
     assert any("not tuned on these data" in text for text in verdicts(subject))
     scores = summary_html(subject).partition("</table>")[0]
     assert re.findall(r'<th scope="row">(.*?)</th>', scores) == ["baseline", "these weights"]
-    assert headline(subject) == f"WER {subject.result.score:.4f}"
+    assert headline(subject) == f"WER {subject.result.baseline:.4f} → {subject.result.score:.4f}"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -282,3 +283,37 @@ def test_notebooks_show_a_small_page_and_tables(result: TuneResult, tmp_path: Pa
     loaded = TuneResult.load(result.save(tmp_path / "w.json"))
     assert "<iframe" not in loaded._repr_html_()
     assert "<table>" in loaded._repr_html_()
+
+
+def certificate(value: float, bound: float, *, exact: bool = True) -> Certificate:
+    return Certificate(value, bound, abs(value - bound), {}, {}, 1, 0.0, "wer", "gap", exact)
+
+
+@pytest.mark.parametrize(
+    ("plane", "whole", "text"),
+    [
+        (certificate(0.2, 0.2), None, "proven: no weights of this plane are better"),
+        (certificate(0.2, 0.2, exact=False), None, "proven: no weights of this plane are better, up to rounding"),
+        (
+            certificate(0.2, 0.0),
+            certificate(0.2, 0.2),
+            "proven: no weights of the certified region are better",
+        ),
+        (certificate(0.2, 0.05), None, "not proven: the best could be 0.050000"),
+        (certificate(0.19, 0.0), certificate(0.2, 0.2), "not proven: the best could be 0.000000"),
+        (certificate(0.2, 0.0), certificate(0.2, 0.1), "not proven: the best could be 0.000000"),
+    ],
+)
+def test_a_page_says_what_is_proven_of_its_plane(plane: Certificate, whole: Certificate | None, text: str) -> None:
+    scores = _Scores(get_metric("wer"), [np.array([0.2])])
+    assert _plane_proof(plane, whole, scores) == text
+
+
+def test_a_narrow_page_hides_no_numbers() -> None:
+    """Only the pictures of numbers, which stand beside them, have no room on a phone."""
+    style = (Path(hulltune.__file__).parent / "report" / "html" / "style.css").read_text(encoding="utf-8")
+    narrow = style.partition("(max-width: 40rem)")[2].partition(":root.printing")[0]
+    hidden = re.findall(r"([^{}]+)\{ display: none; \}", re.sub(r"/\*.*?\*/", "", narrow))
+    assert [each.strip() for each in hidden] == [
+        "th.dots, td.dots", ".scores thead", ".scores .remark:empty", ".weights .worth",
+    ]  # fmt: skip

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hulltune.arrays import plain_sum
-from hulltune.formats.result_files import Saved
-from hulltune.tuning.result import Interval
+from hulltune.tuning.result import Interval, TunedWeights
 from hulltune.tuning.summary import interval_text
 from hulltune.tuning.text_tables import Block, TextTable, as_html, as_text
 from hulltune.tuning.tune import Progress
@@ -85,7 +84,7 @@ class HeldOutScores:
 
 
 @dataclass(frozen=True, repr=False)
-class LoopResult(Saved):
+class LoopResult(TunedWeights):
     """The best weights that the decoder was run with, and the iterations of the loop.
 
     The decoder itself reached every score here: none is a prediction.

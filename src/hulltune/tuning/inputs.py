@@ -19,9 +19,9 @@ from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
 from hulltune.search.problem import Problem
-from hulltune.tuning.result import TuneResult
+from hulltune.tuning.result import TunedWeights, TuneResult
 
-WeightsLike: TypeAlias = Mapping[str, float] | Sequence[float] | str | os.PathLike[str] | TuneResult
+WeightsLike: TypeAlias = Mapping[str, float] | Sequence[float] | str | os.PathLike[str] | TunedWeights
 
 SPELLING_OPTIONS = ("normalization", "normalize", "lowercase")
 """What metrics call their options that take away differences of spelling."""
@@ -75,8 +75,8 @@ def as_problem(
 
 
 def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
-    """Weights by name, or in the order of the features, from a TuneResult, a file, or as they are."""
-    if isinstance(weights, TuneResult):
+    """Weights by name, or in the order of the features, from a result, a file, or as they are."""
+    if isinstance(weights, TunedWeights):
         return weights.weights
     if isinstance(weights, (str, os.PathLike)):
         return read_weights(weights)

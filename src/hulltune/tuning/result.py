@@ -117,8 +117,26 @@ class Regularisation:
     folds: int = 0
 
 
+class TunedWeights(Saved):
+    """Weights in a file, and the signature of the metric that they were tuned for."""
+
+    weights: Mapping[str, float]
+    metric: str
+
+    def own_metric(self) -> Metric:
+        """The metric of the result, if its name alone says what it is."""
+        name = self.metric.partition("|")[0]
+        try:
+            found = get_metric(name)
+        except InputError:
+            found = None
+        if found is None or found.signature != self.metric:
+            raise InputError(f"metric: the result was tuned for {self.metric}; give metric=…, as in tune")
+        return found
+
+
 @dataclass(frozen=True, repr=False)
-class TuneResult(Saved):
+class TuneResult(TunedWeights):
     """Tuned weights, their scores and their history.
 
     Scores are in the metric's own unit and direction; gains are positive where the score is better, whatever the
@@ -323,17 +341,6 @@ class TuneResult(Saved):
             raise InputError("sensitivity: this result has no ranges of weights to draw")
         names = self.sensitivity.narrowest(MOST_PANELS)
         return picture_of("plot_sensitivity", list(map(self.surface, names)), self.sensitivity, names)
-
-    def own_metric(self) -> Metric:
-        """The metric of the result, if its name alone says what it is."""
-        name = self.metric.partition("|")[0]
-        try:
-            found = get_metric(name)
-        except InputError:
-            found = None
-        if found is None or found.signature != self.metric:
-            raise InputError(f"metric: the result was tuned for {self.metric}; give metric=…, as in tune")
-        return found
 
     def fault(self) -> str | None:
         """The names that do not belong together in a file, in words."""

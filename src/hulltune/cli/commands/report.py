@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from hulltune.metrics import Metric
     from hulltune.search.problem import Problem
     from hulltune.tuning import TuneResult
+    from hulltune.tuning.result import TunedWeights
 
 EXAMPLES = """\
 hulltune report dev.nbest.gz --ref dev.en --weights w.json --out report.html
@@ -37,8 +39,8 @@ hulltune report lattices/ -r dev.txt -m wer --open"""
 @command(group="use weights", examples=EXAMPLES)
 @data_options(judged=True)
 @weights_option(
-    help_text="The result of tune, whose metric is then the default, or weights in another file. [default: those of "
-    "the data, or equal weights over scaled features]",
+    help_text="The result of tune or loop, whose metric is then the default, or weights in another file. [default: "
+    "those of the data, or equal weights over scaled features]",
     required=False,
 )
 @option(ANSWER, "--open", "Open the page in the browser, and print where it is.", name="opens")
@@ -70,6 +72,7 @@ def report(
     """
     from hulltune.report.html import write_report
     from hulltune.search.problem import Problem
+    from hulltune.tuning import TuneResult
 
     if answer.out is None and not opens:
         raise InputError("--out, --open: expected the page to write, or --open to look at it at once")
@@ -79,7 +82,7 @@ def report(
     dataset = read_scored(data, *(also or []), quiet=answer.quiet)
     problem = Problem.of(dataset, data.metric)
     given: TuneResult | list[float]
-    if result is not None:
+    if isinstance(result, TuneResult):
         given = result
     elif weights is not None:
         given = weight_vector(dataset, weights, missing=data.reading.missing).tolist()
@@ -105,14 +108,15 @@ def report(
     return DONE
 
 
-def _result(path: str) -> TuneResult | None:
-    """The result in a file, whose scores the page then tells; None if the file has weights alone."""
+def _result(path: str) -> TunedWeights | None:
+    """The result of tuning or of a loop in a file; None if the file has weights alone."""
+    from hulltune.loop import LoopResult
     from hulltune.tuning import TuneResult
 
-    try:
-        return TuneResult.load(path)
-    except InputError:  # other files of weights
-        return None
+    for kind in (TuneResult, LoopResult):
+        with suppress(InputError):  # other files of weights
+            return kind.load(path)
+    return None
 
 
 def _first(problem: Problem) -> list[float]:

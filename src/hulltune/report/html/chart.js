@@ -6,6 +6,7 @@ function makeChart(page, root, move) {
     plot = null,
     position = {kind: "home"},
     view = null;
+  const shown = new Set(); // of the other metrics, by their numbers: at first the tuned one stands alone
   const handle = make("div", {
     className: "handle",
     tabIndex: 0,
@@ -97,6 +98,7 @@ function makeChart(page, root, move) {
       stroke: colour(`--c${3 + (k % 3)}`),
       width: 1,
       alpha: 0.55,
+      show: shown.has(k + 1),
       paths: uPlot.paths.stepped({align: 1}),
       points: {show: false},
     }));
@@ -314,6 +316,11 @@ function makeChart(page, root, move) {
       place();
     },
     rebuild: build,
+    shows: metric => shown.has(metric),
+    toggle(metric) {
+      if (!shown.delete(metric)) shown.add(metric);
+      build();
+    },
     get line() {
       return number;
     },

@@ -78,9 +78,10 @@ async function start() {
     byId("along-legend").replaceChildren(
       ...entries.map(([className, text]) => make("li", {className, textContent: text})),
       ...page.metrics.slice(1).map((other, k) => {
-        const item = make("li", {className: `is-other${k % 3}`});
-        item.dataset.metric = k + 1;
-        return item;
+        const box = make("input", {type: "checkbox", checked: chart.shows(k + 1), onchange: () => chart.toggle(k + 1)});
+        const text = make("span");
+        text.dataset.metric = k + 1;
+        return make("li", {className: `is-other${k % 3}`}, make("label", {}, box, " ", text));
       }),
     );
     const shown = line.thinned

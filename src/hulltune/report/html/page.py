@@ -29,6 +29,7 @@ from hulltune.report.html.sentences import PageSentence, Sentences
 from hulltune.report.html.subject import Subject, subject_of
 from hulltune.report.html.summary import headline, metric_label, summary_html
 from hulltune.report.html.winners import Searched
+from hulltune.search.certificate import Certificate
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem
@@ -274,13 +275,22 @@ def _plane_header(subject: Subject, page: PagePlane, place: Mapping[int, int], s
         "best": {
             "at": list(plane.best),
             "score": scores.unit(proof.value),
-            "bound": scores.unit(proof.bound),
-            "optimal": proof.is_optimal,
+            "proof": _plane_proof(proof, result.certificate, scores),
         },
         "grid": plane.grid.tolist(),
         "gridBest": None if trial is None else {"at": list(trial[:2]), "score": scores.unit(trial[2])},
         "colours": [low, high],
     }
+
+
+def _plane_proof(proof: Certificate, whole: Certificate | None, scores: _Scores) -> str:
+    """What is proven of the optimum of a plane, whose own proof ends early if it takes long; a certified run has
+    proven it already, if it is the optimum of all weights.
+    """
+    for found, where in ((proof, "of this plane"), (whole, "of the certified region")):
+        if found is not None and found.gap == 0.0 and found.value == proof.value:
+            return f"proven: no weights {where} are better{'' if found.exact else ', up to rounding'}"
+    return f"not proven: the best could be {proof.bound:.{scores.digits}f}"
 
 
 def _copies(weights: Mapping[str, float]) -> dict[str, list[str | int]]:

@@ -151,11 +151,8 @@ function makePlane(page, number, root, move) {
   );
   const readout = make("div", {className: "readout"});
   const {best} = plane;
-  const proven = best.optimal
-    ? "proven: no weights of this plane are better"
-    : `no weights of this plane are better than ${scoreText(best.bound, metric.digits)}`;
   const keys = [
-    `★ optimum ${scoreText(best.score, metric.digits)} at ${short(best.at[0])}, ${short(best.at[1])}; ${proven}`,
+    `★ optimum ${scoreText(best.score, metric.digits)} at ${short(best.at[0])}, ${short(best.at[1])}; ${best.proof}`,
     `● these weights ${scoreText(page.score, metric.digits)}`,
     plane.start &&
       (inView(plane.start) ? "◇ start" : `start at ${short(plane.start[0])}, ${short(plane.start[1])}, outside of the picture`),

@@ -34,9 +34,9 @@ WIDTH, INSET = 240, 8
 
 
 def headline(subject: Subject) -> str:
-    """What happened, in a few words: "WER 0.2213 → 0.1480"; of weights that were not tuned here, their score."""
+    """What happened, in a few words: "WER 0.2213 → 0.1480"; of weights that are the baseline, their score."""
     result, digits = subject.result, digits_of(subject.result)
-    if not subject.is_tuned:
+    if not subject.is_tuned and result.score == result.baseline:
         return f"{metric_label(result.metric)} {result.score:.{digits}f}"
     return f"{metric_label(result.metric)} {result.baseline:.{digits}f} → {result.score:.{digits}f}"
 
