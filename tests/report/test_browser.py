@@ -280,6 +280,12 @@ def test_a_click_on_the_plane_moves_both_weights(lists: Case, opened: Opener) ->
     assert moved[plane["pair"][1]] < weights[plane["pair"][1]]
     optimum = page.text(".plane-key li")
     assert f"optimum {plane['best']['score'] / 1e6:.6f}" in optimum
+    page.locator("#plane-body select").select_option("1")
+    assert page.run("hulltune.position().kind") == "home"
+    page.run("hulltune.moveToCell(3, 4)")
+    weights = check_position(page, lists)
+    changed = np.flatnonzero(weights != np.array(lists.header()["weights"]))
+    assert set(changed.tolist()) == set(lists.header()["planes"][1]["pair"])
     assert "proven" in optimum
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,8 @@ def test_a_certificate_is_told() -> None:
     (told,) = [text for text in verdicts(subject) if text.startswith("Proven")]
     assert f"no weights of the region score less than {found.certificate.value:.6f}" in told
     assert subject.groups() == [(0,), (1,)]
+    (plane,) = blocks(page_html(subject))[0][0]["planes"]
+    assert plane["best"]["proof"].startswith("proven: ")
     bounded = replace(found, certificate=replace(found.certificate, bound=0.01, gap=0.2))
     told = verdicts(replace(subject, result=bounded))[0]
     assert "less than 0.010000" in told
@@ -209,9 +212,32 @@ def test_tied_weights_have_one_line() -> None:
     found = tune(random_lists(2, features=4), constraints=Constraints(tie=(("f1", "f3"),)), **QUICK)
     subject = subject_of(found, found.problem)
     assert subject.groups() == [(0,), (1, 3), (2,)]
-    assert subject.pair(subject.groups()) == (0, 2)
+    assert subject.pairs(subject.groups()) == [(0, 2)]
     header = blocks(page_html(subject, compact=True))[0][0]
     assert [line["name"] for line in header["lines"]] == ["f0", "f1 = f3", "f2"]
+
+
+def test_a_page_has_planes_over_the_three_weights_worth_most(
+    result: TuneResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject = subject_of(result, result.problem)
+    header, arrays = blocks(page_html(subject))[0]
+    worth = sorted(range(len(result.weights)), key=lambda k: (-abs(result.without[header["features"][k]]), k))[:3]
+    pairs = [tuple(plane["pair"]) for plane in header["planes"]]
+    assert pairs[0] == tuple(sorted(worth[:2]))
+    assert sorted(pairs) == sorted(combinations(sorted(worth), 2))
+    for k, (first, second) in enumerate(pairs):
+        plane = header["planes"][k]
+        row, column = 5, 7
+        weights = dict(result.weights)
+        weights[header["features"][first]] = arrays[f"plane{k}.middles"][column]
+        weights[header["features"][second]] = arrays[f"plane{k}.heights"][row]
+        score = arrays[f"plane{k}.scores"][row * plane["columns"] + column] / 10 ** header["metrics"][0]["digits"]
+        assert score == pytest.approx(hulltune.score(TASK.lists, weights, metric="wer"), abs=1e-6)
+    wanted = ("fluency", "forward")
+    assert [plane["names"] for plane in blocks(page_html(subject, plane=wanted))[0][0]["planes"]] == [list(wanted)]
+    monkeypatch.setattr("hulltune.report.html.subject.MOST_OF_PLANES", 10)
+    assert subject.pairs(subject.groups()) == pairs[:1]
 
 
 def test_of_many_weights_those_worth_most_have_lines() -> None:

@@ -171,7 +171,7 @@ def _guesses_told(reading: Reading, files: Sequence[FoundFile]) -> Iterator[None
         raise
     except InputError as error:
         for file in files if reading.format is None else ():
-            if re.match(re.escape(file.source.name) + r"[^:]*:( |1: |2: |byte )(?!.*--ids)", str(error)):
+            if re.match(re.escape(file.source.name) + r"[^:]*:( |1: |byte )(?!.*--ids)", str(error)):
                 error.args = (f"{error} (read as {file.format}, by its content; --format names another format)",)
                 break
         raise

@@ -12,11 +12,28 @@ async function start() {
   const metric = page.metrics[0];
   let position = {kind: "home"};
   const chart = makeChart(page, byId("chart"), (line, x) => moveTo(positionOnLine(page, line, x)));
+  const pictures = page.planes.map(() => make("div"));
   const planes = page.planes.map((plane, number) =>
-    makePlane(page, number, byId("plane-body"), (row, column) =>
+    makePlane(page, number, pictures[number], (row, column) =>
       moveTo({kind: "plane", plane: number, row, column, columns: plane.columns}),
     ),
   );
+  const axes = make(
+    "select",
+    {onchange: () => showPlane()},
+    ...page.planes.map((plane, number) => make("option", {value: String(number), textContent: plane.names.join(" and ")})),
+  );
+
+  /** Show the plane whose two weights are chosen. A handle on another one goes back home. */
+  function showPlane() {
+    const number = Number(axes.value);
+    byId("plane-body").replaceChildren(
+      ...(page.planes.length > 1 ? [make("label", {}, "weights ", axes)] : []),
+      ...pictures.slice(number, number + 1),
+    );
+    if (position.kind === "plane" && position.plane !== number) moveTo({kind: "home"});
+  }
+  showPlane();
   if (page.planeReason) byId("plane-note").textContent = `No plane: ${page.planeReason}.`;
   const detail = makeDetail(page, chart, {
     toX: (line, x) => moveTo(positionOnLine(page, line, x)),
@@ -196,7 +213,10 @@ async function start() {
       if (line !== chart.line) choose(line);
       moveTo(positionOnLine(page, line, x));
     },
-    moveToCell: (row, column) => moveTo({kind: "plane", plane: 0, row, column, columns: page.planes[0].columns}),
+    moveToCell: (row, column) => {
+      const plane = Number(axes.value);
+      moveTo({kind: "plane", plane, row, column, columns: page.planes[plane].columns});
+    },
     choose,
     home: () => moveTo({kind: "home"}),
     edges: line => Array.from(page.lines[line].edges),

@@ -157,11 +157,11 @@ def _planes(
         if -1 in pair:
             raise unknown_name("feature", wanted[pair.index(-1)], names)
         return [page_plane(subject.problem, subject.weights, (pair[0], pair[1]))], None
-    chosen = subject.pair(groups)
-    if chosen is None:
+    chosen = subject.pairs(groups)
+    if not chosen:
         return [], "a plane needs two weights that are free to move on their own"
     try:
-        return [page_plane(subject.problem, subject.weights, chosen)], None
+        return [page_plane(subject.problem, subject.weights, pair) for pair in chosen], None
     except InputError as error:  # the metric has no bound, or a package for the proof is missing
         return [], str(error)
 

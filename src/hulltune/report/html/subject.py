@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from hulltune.tuning.tune import other_metrics
 
 MOST_LINES = 64
 """The most weights that a page has a line for: those that are worth most."""
+MOST_OF_PLANES = 50_000
+"""The most candidates with planes over three pairs of weights, which take three times the time and room of one."""
 MOST_SHOWN = 64
 """The most features whose values a page has; the others are one number."""
 
@@ -68,14 +71,16 @@ class Subject:
     def _worth(self, name: str) -> float:
         return abs(self.result.without.get(name, 0.0))
 
-    def pair(self, groups: Sequence[tuple[int, ...]]) -> tuple[int, int] | None:
-        """The two weights of the plane: those that are worth most; None if there are not two."""
+    def pairs(self, groups: Sequence[tuple[int, ...]]) -> list[tuple[int, int]]:
+        """The two weights of each plane: those that are worth most, and for lists of usual size also each of them with
+        the next; none if there are not two.
+        """
         names = self.problem.feature_names
         alone = [group[0] for group in groups if len(group) == 1]
-        if len(alone) < 2:
-            return None
-        first, second = sorted(sorted(alone, key=lambda k: (-self._worth(names[k]), k))[:2])
-        return first, second
+        best = sorted(alone, key=lambda k: (-self._worth(names[k]), k))
+        few = self.problem.is_lists and self.problem.corpus.edges <= MOST_OF_PLANES
+        chosen = best[: 3 if few else 2]
+        return [(min(pair), max(pair)) for pair in combinations(chosen, 2)]
 
     def shown(self, groups: Sequence[tuple[int, ...]], units: Floats) -> list[int]:
         """The features whose values the page has: those with a line, and those with the largest weights."""
