@@ -162,7 +162,7 @@ def test_the_score_of_a_random_candidate(metric: str) -> None:
             "candidates": [
                 {
                     "text": ("yes", "no")[k % 3 > 0],
-                    "features": {"f0": float(k), "f1": float(k % 3 == 0), "f2": -float(k)},
+                    "features": {"f0": float(k * k), "f1": float(k % 3 == 0), "f2": -float(k)},
                 }
                 for k in range(sentence % 4)
             ],

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,34 @@ from hulltune.wording import counted
 
 WEIGHTS = ("sentence", "tokens", "reference_tokens")
 """The weight of an output in the mean: 1, its number of words, or the number of words of its first reference."""
+
+
+ERRORS = frozenset(
+    [
+        "cer",
+        "wer",
+        "mer",
+        "ter",
+        "loss",
+        "losses",
+        "error",
+        "errors",
+        "err",
+        "cost",
+        "costs",
+        "nll",
+        "perplexity",
+        "ppl",
+        "distance",
+        "mse",
+        "rmse",
+        "mae",
+        "edits",
+        "mistakes",
+    ]
+)
+"""Words in the names of columns whose numbers should mostly be small."""
+_CAMEL = re.compile("(?<=[a-z])(?=[A-Z])")
 
 
 class ScoreTable(Mapping[tuple[int | str, str], float]):
@@ -144,9 +173,18 @@ class Given(MeanMetric):
     column: str | None = None
     weight: str = "sentence"
     weight_column: str | None = None
-    higher_is_better: bool = True
+    higher_is_better: bool = None  # type: ignore[assignment]  # a column of errors asks; all others have True
 
     def __post_init__(self) -> None:
+        direction: bool | None = self.higher_is_better
+        if direction is None:
+            if ERRORS & set(re.findall("[a-z]+", _CAMEL.sub(" ", self.column or "").lower())):
+                how = f"mean:column={self.column}"
+                raise InputError(
+                    f"{how}: is a smaller number better? write {how},higher_is_better=false for errors and costs, and "
+                    "higher_is_better=true for what should grow"
+                )
+            object.__setattr__(self, "higher_is_better", True)
         check_flags(self)
         check_choice("given", "weight", self.weight, WEIGHTS)
         if (self.scores is None) == (self.column is None):

@@ -144,25 +144,36 @@ class SingleFeatures:
     """Each feature alone, with both signs; of more than MOST_SINGLE, those with the largest weights found."""
 
     problem: Problem
+    features: list[int]
     vectors: list[Floats]
+    """The weights of each feature with both signs."""
     workers: Workers
 
     @staticmethod
     def of(problem: Problem, weights: Floats, units: Floats, *, workers: Workers = ALONE) -> SingleFeatures:
         """All that may be the best; none of a single feature, and none for a metric that waits for answers."""
-        signs = (1.0, -1.0) if len(weights) > 1 and not problem.metric.waits else ()
-        features = _weightiest(weights, units, MOST_SINGLE)
-        return SingleFeatures(
-            problem, [sign * np.eye(1, len(weights), k)[0] for k in features for sign in signs], workers
-        )
+        some = [] if len(weights) == 1 or problem.metric.waits else _weightiest(weights, units, MOST_SINGLE)
+        vectors = [sign * np.eye(1, len(weights), k)[0] for k in some for sign in (1.0, -1.0)]
+        return SingleFeatures(problem, some, vectors, workers)
 
-    def best(self, parts: Sequence[Int64s]) -> list[Floats]:
-        """The weights of the best single feature on each part of the sentences; of equals the first."""
-        metric, losses = self.problem.metric, []
-        for vector in self.vectors:
+    def losses(self, parts: Sequence[Int64s]) -> Floats:
+        """The losses of each of ``vectors``, a row, on each part of the sentences."""
+        found = np.empty((len(self.vectors), len(parts)))
+        for row, vector in zip(found, self.vectors, strict=True):
             statistics = self.problem.picks(vector, workers=self.workers).statistics
-            losses.append([float(metric.loss(exact_sum(statistics[part]))) for part in parts])
-        return [self.vectors[number] for number in np.argmin(losses, axis=0)] if losses else []
+            row[:] = [self.problem.metric.loss(exact_sum(statistics[part])) for part in parts]
+        return found
+
+    def best(self, losses: Floats) -> Floats | None:
+        """The weights of the single feature with the least of these losses, of equals the first; None without any."""
+        return self.vectors[int(np.argmin(losses))] if self.vectors else None
+
+    def perfect(self, losses: Floats, oracle: float) -> list[int]:
+        """The features that alone score as well as the oracle."""
+        metric = self.problem.metric
+        scores = np.array([metric.score_of(loss) for loss in losses.tolist()]).reshape(-1, 2)
+        reached = np.any(scores >= oracle if metric.higher_is_better else scores <= oracle, axis=1)
+        return [k for k, is_perfect in zip(self.features, reached.tolist(), strict=True) if is_perfect]
 
     def described(self, best: Floats) -> Single:
         """The best single feature, by its weights."""
@@ -213,9 +224,11 @@ def cross_validate(run: Run, setting: Setting, folds: int, singles: SingleFeatur
     rows = {"baseline": baseline, "tuned": baseline.copy()}
     if not problem.metric.waits:
         rows["start"] = baseline.copy()
-    for fold, single in enumerate(singles.best([np.flatnonzero(fold_of != fold) for fold in range(folds)])):
-        outside = fold_of == fold
-        rows.setdefault("single", baseline.copy())[outside] = problem.picks(single).statistics[outside]
+    losses = singles.losses([np.flatnonzero(fold_of != fold) for fold in range(folds)])
+    for fold in range(folds):
+        outside, single = fold_of == fold, singles.best(losses[:, fold])
+        if single is not None:
+            rows.setdefault("single", baseline.copy())[outside] = problem.picks(single).statistics[outside]
     for fold in range(folds):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         found, _ = run.find(run.setting(problem.subset(inside), setting.start))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from hulltune._version import __version__
 from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.data.dataset import Dataset
-from hulltune.errors import InputError
+from hulltune.errors import InputError, Note
 from hulltune.formats.read import read
 from hulltune.interrupts import interrupts_set
 from hulltune.metrics.base import Metric
@@ -37,6 +38,7 @@ from hulltune.tuning.evaluation import (
     without_each_feature,
 )
 from hulltune.tuning.inputs import DataLike, ReferencesLike, as_references, as_weights, judged, like
+from hulltune.tuning.leaks import leak_warning
 from hulltune.tuning.oracle import Oracle, oracle_of
 from hulltune.tuning.picks import Reranked
 from hulltune.tuning.regularising import Run
@@ -286,7 +288,8 @@ class _Tuned:
         """
         task, setting, found = self.task, self.setting, self.found
         problem, seed, workers = task.problem, task.run.seed, task.run.workers
-        yield from self._oracle(best or task.oracle())
+        best = best or task.oracle()
+        yield from self._oracle(best)
         without, ranges = dict[str, float](), None
         if not problem.metric.waits:
             without = without_each_feature(problem, found.weights, setting.units, workers=workers)
@@ -298,8 +301,13 @@ class _Tuned:
         yield "others", {other.metric.signature: self._scores(other) for other in task.others}
         yield "random", random_score(problem)
         singles = SingleFeatures.of(problem, found.weights, setting.units, workers=workers)
-        single = next(iter(singles.best([np.arange(len(problem.corpus))])), None)
+        losses = singles.losses([np.arange(len(problem.corpus))])[:, 0]
+        single = singles.best(losses)
         yield "single", None if single is None else singles.described(single)
+        gains = best is not None and best.score != float(problem.metric.score(self.baseline.total))
+        perfect = singles.perfect(losses, best.score) if best is not None and gains else []
+        if (suspected := leak_warning(problem, singles.features, perfect)) is not None:
+            warnings.warn(suspected, Note, stacklevel=2)
         if task.heldout is not None and not (interrupted and problem.metric.waits):
             yield "heldout", held_out(task.heldout, found, setting.compared, single, seed)
         if interrupted:
