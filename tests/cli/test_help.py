@@ -131,6 +131,7 @@ def test_help_names_the_choices(shell: Shell) -> None:
 
 
 NO_FIELDS = {
+    "any_order",
     "lists",
     "ref",
     "heldout_ref",

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hulltune import Dataset, Forest, InputError, read, read_references, score
-from hulltune.data.matching import NamedReferences
+from hulltune.data.matching import NamedReferences, matched_aloud
 from hulltune.errors import Note
 from hulltune.formats import as_references
 from tests.cli.running import run, run_json
@@ -68,10 +68,10 @@ def lattices(texts: list[str]) -> list[Forest]:
     ]  # fmt: skip
 
 
-def notes(data: Any, references: Any) -> list[str]:
+def notes(data: Any, references: Any, **options: Any) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        read(data, references)
+        matched_aloud(read(data), as_references(references), **options)
     assert all(issubclass(each.category, Note) for each in caught)
     return [str(each.message) for each in caught]
 
@@ -212,8 +212,12 @@ class TestDoubts:
     @pytest.mark.parametrize(("shift", "how"), [(1, "1 line earlier"), (-1, "1 line later"), (2, "2 lines earlier")])
     def test_shifted_references(self, make: Any, shift: int, how: str) -> None:
         moved = self.texts[shift:] + self.texts[:shift]
-        (note,) = notes(make(self.texts), moved)
-        assert f"of 40 sentences fit the reference {how} far better than their own, the first of them in line" in note
+        told = f"of 40 sentences fit the reference {how} far better than their own, the first of them in line"
+        with pytest.raises(InputError, match=told):
+            notes(make(self.texts), moved)
+        (note,) = notes(make(self.texts), moved, any_order=True)
+        assert told in note
+        assert note.endswith(": are the references shifted?")
 
     def test_a_lost_line(self) -> None:
         (note,) = notes(lists(self.texts), [*self.texts[:19], *self.texts[20:], "x y z"])
@@ -224,7 +228,15 @@ class TestDoubts:
 
     @pytest.mark.parametrize("make", [lists, lattices])
     def test_another_order(self, make: Any) -> None:
-        (note,) = notes(make(self.texts), self.texts[::-1])
+        with pytest.raises(InputError) as refused:
+            notes(make(self.texts), self.texts[::-1])
+        assert str(refused.value) == (
+            "references: 40 of 40 sentences fit the reference of another line far better than their own (line 1 that "
+            "of line 40); expected them in the order of the sentences, or with an id before each (a file named text, "
+            "as Kaldi's); --any-order takes them as they are (in Python: read(data).matched(references))"
+        )
+        assert read(make(self.texts)).matched(as_references(self.texts[::-1])).references[0] == (self.texts[-1],)  # type: ignore[index]
+        (note,) = notes(make(self.texts), self.texts[::-1], any_order=True)
         assert note.endswith("(line 1 that of line 40): are the references in another order?")
 
     @pytest.mark.parametrize("make", [lists, lattices])
@@ -232,7 +244,7 @@ class TestDoubts:
         (note,) = notes(make(self.texts), [text.upper() for text in self.texts])
         assert note.startswith("references and hypotheses differ in case: 0% of the words of a reference are found")
         shifted = [text.upper() for text in self.texts[1:] + self.texts[:1]]
-        assert any("1 line earlier" in each for each in notes(make(self.texts), shifted))
+        assert any("1 line earlier" in each for each in notes(make(self.texts), shifted, any_order=True))
 
     @pytest.mark.parametrize("carried", [False, True])
     def test_another_case_and_full_stops(
@@ -325,6 +337,9 @@ class TestDoubts:
         (tmp_path / "w.json").write_text('{"f": 1}')
         arguments = ("score", str(tmp_path / "a.jsonl"), "-m", "wer", "-w", str(tmp_path / "w.json"), "--json")
         code, _, err = run(capsys, *arguments, "--ref", str(path))
+        assert code == 2
+        assert "--any-order takes them as they are" in err
+        code, _, err = run(capsys, *arguments, "--ref", str(path), "--any-order")
         assert code == 0
         assert err.startswith("hulltune: 39 of 40 sentences fit the reference 1 line earlier far better than their own")
         trn = write(tmp_path / "r.trn", *(f"{text} ({k})" for k, text in reversed(list(enumerate(self.texts)))))

@@ -59,14 +59,16 @@ def read_scored(data: Data, *others: Metric, quiet: bool = False) -> Dataset:
     References are read first: they are short, so a mistake in their name is found at once.
     """
     references = read_references(data.ref)
-    return with_references(read(data, quiet=quiet), references, data.metric, *others)
+    return with_references(read(data, quiet=quiet), references, data.metric, *others, any_order=data.any_order)
 
 
-def with_references(dataset: Dataset, references: References | None, *metrics: Metric) -> Dataset:
+def with_references(
+    dataset: Dataset, references: References | None, *metrics: Metric, any_order: bool = False
+) -> Dataset:
     """The dataset with these references, or its own, for metrics; notes say what does not fit."""
     from hulltune.tuning.inputs import judged
 
-    return judged(dataset, references, *metrics)
+    return judged(dataset, references, *metrics, any_order=any_order)
 
 
 def read_references(files: Sequence[str]) -> References | None:

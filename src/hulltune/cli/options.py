@@ -178,6 +178,8 @@ class Data:
     reading: Reading
     ref: tuple[str, ...] = ()
     _metric: Metric | None = None
+    any_order: bool = False
+    """Whether references are taken as they are, even if nearly all fit other sentences better."""
 
     @property
     def metric(self) -> Metric:
@@ -193,6 +195,7 @@ def data_options(metavar: str = "LISTS…", *, judged: bool = False) -> Decorato
     scored = (
         {
             "ref": option(DATA, "-r, --ref FILE", REFERENCES, name="--qrels", multiple=True),
+            "any_order": option(DATA, "--any-order", "Go on where nearly all references fit other sentences better."),
             "metric": field_option(Tuning, "metric"),
         }
         if judged
@@ -200,8 +203,14 @@ def data_options(metavar: str = "LISTS…", *, judged: bool = False) -> Decorato
     )
     names = [each.name for each in fields(Reading) if each.metadata["option"].flag]
 
-    def make(lists: tuple[str, ...], ref: tuple[str, ...] = (), metric: Metric | None = None, **reading: Any) -> Data:
-        return Data(lists, Reading(**reading), ref, metric)
+    def make(
+        lists: tuple[str, ...],
+        ref: tuple[str, ...] = (),
+        metric: Metric | None = None,
+        any_order: bool = False,  # click gives it by name
+        **reading: Any,
+    ) -> Data:
+        return Data(lists, Reading(**reading), ref, metric, any_order)
 
     return gathered("data", make, {"lists": lists, **scored, **field_options(Reading, *names)})
 

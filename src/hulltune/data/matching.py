@@ -43,6 +43,8 @@ LEAST_MORE = 2
 """… and at least so many more: one word may be there by chance."""
 SHARE = 0.25
 """The share of the sentences that another order has to fit far better before it is suspected."""
+NEARLY_ALL = 0.75
+"""… and the share from which on no other explanation is left: the rest are sentences too short to tell."""
 FEW = 0.1
 """The share of references without a list up to which it is told, but not doubted that they belong together."""
 LEAST_NUMBERED = 5
@@ -162,10 +164,16 @@ def without_first_words(references: References) -> dict[str, tuple[str, ...]] | 
 
 
 def matched_aloud(
-    dataset: Dataset, references: References | None, *, needed: bool = True, spelling_counts: bool = True
+    dataset: Dataset,
+    references: References | None,
+    *,
+    needed: bool = True,
+    spelling_counts: bool = True,
+    any_order: bool = False,
 ) -> Dataset:
     """``dataset.matched(references)``, with a Note for each doubt whether they belong together, and one if words are
-    spelled otherwise, where that counts.
+    spelled otherwise, where that counts. References whose order fits hardly any sentence are an error, unless they may
+    be in ``any_order``.
     """
     if references is None:
         matched = dataset.matched(None, needed=needed)
@@ -182,7 +190,7 @@ def matched_aloud(
         return matched
     doubts = [*_unused(dataset, references, named, needed), *(_other_spelling(matched) if spelling_counts else ())]
     if not named:
-        doubts += _other_lines(dataset, references)
+        doubts += _other_lines(dataset, references, any_order=any_order)
     for doubt in doubts:
         warnings.warn(doubt, Note, stacklevel=3)
     return matched
@@ -260,8 +268,10 @@ def _other_spelling(dataset: Dataset) -> Iterator[str]:
         )
 
 
-def _other_lines(dataset: Dataset, references: References) -> Iterator[str]:
-    """What is told of sentences that fit the references of other lines. Only the rarer words count here."""
+def _other_lines(dataset: Dataset, references: References, *, any_order: bool) -> Iterator[str]:
+    """What is told of sentences that fit the references of other lines; an error if these are nearly all. Only rarer
+    words count here.
+    """
     texts = [_folded(frozenset(" ".join(texts).split())) for texts in references]
     if sum(map(len, texts)) < FEW_WORDS * len(texts):  # labels, or a script without blanks
         return
@@ -290,16 +300,23 @@ def _other_lines(dataset: Dataset, references: References) -> Iterator[str]:
     shifted = [line for line in own if 0 <= line + shift < len(texts) and fits_better(line, line + shift)]
     if len(shifted) > max(SHARE * len(own), FEW_SENTENCES):
         how = f"{counted(abs(shift), 'line')} {'later' if shift > 0 else 'earlier'}"
-        yield (
+        told = (
             f"{len(shifted)} of {counted(len(own), 'sentence')} fit the reference {how} far better than their own, the "
-            f"first of them in line {shifted[0] + 1}: are the references shifted?"
+            f"first of them in line {shifted[0] + 1}"
         )
+        question, nearly_all = "are the references shifted?", len(shifted) >= NEARLY_ALL * len(own)
     else:
-        yield (
+        told = (
             f"{len(better)} of {counted(len(nearest), 'sentence')} fit the reference of another line far better than "
-            f"their own (line {better[0] + 1} that of line {nearest[better[0]] + 1}): are the references in another "
-            "order?"
+            f"their own (line {better[0] + 1} that of line {nearest[better[0]] + 1})"
         )
+        question, nearly_all = "are the references in another order?", len(better) >= NEARLY_ALL * len(nearest)
+    if nearly_all and not any_order:
+        raise InputError(
+            f"references: {told}; expected them in the order of the sentences, or with an id before each (a file named "
+            "text, as Kaldi's); --any-order takes them as they are (in Python: read(data).matched(references))"
+        )
+    yield f"{told}: {question}"
 
 
 def _nearest(words: frozenset[str], lines: Mapping[str, Sequence[int]], common: int, own: int) -> int:

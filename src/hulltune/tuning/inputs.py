@@ -47,13 +47,13 @@ def as_dataset(data: DataLike, references: ReferencesLike = None, *metrics: Metr
     return judged(read(data), as_references(references), *metrics)
 
 
-def judged(dataset: Dataset, references: References | None, *metrics: Metric) -> Dataset:
-    """The dataset with these references, or its own, as metrics need it (see ``as_dataset``)."""
+def judged(dataset: Dataset, references: References | None, *metrics: Metric, any_order: bool = False) -> Dataset:
+    """The dataset with these references, or its own, as metrics need it (see ``as_dataset`` and ``matched_aloud``)."""
     qualities = [name for metric in metrics for name in metric.reads]
     needed = not metrics or any(metric.needs_references for metric in metrics)
     spelling_counts = not metrics or not all(map(_ignores_spelling, metrics))
     found = dataset.with_qualities(qualities)
-    return matched_aloud(found, references, needed=needed, spelling_counts=spelling_counts)
+    return matched_aloud(found, references, needed=needed, spelling_counts=spelling_counts, any_order=any_order)
 
 
 def _ignores_spelling(metric: Metric) -> bool:

@@ -92,7 +92,8 @@ def compare(old: str, new: str, data: Data, view: View, store: str | None, answe
     if not has_some and metric.needs_references and not is_given("metric"):
         note("no references: picks are compared without a metric; --ref gives some")
     else:
-        judged, dataset = metric, with_references(dataset, references, metric)
+        judged = metric
+        dataset = with_references(dataset, references, metric, any_order=data.any_order)
     sides = [_weights(dataset, name, reading.missing) for name in (old, new)]
     found = compare_weights(
         dataset, sides[0], sides[1], metric=judged, threads=reading.threads, store=store, questions=questions

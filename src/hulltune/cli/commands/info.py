@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.command import DONE, command
@@ -33,7 +33,7 @@ def info(data: Data, as_json: bool) -> int:
     lists = read(data).with_qualities(metric.reads)
     found = describe(lists)
     if data.ref or lists.references is not None or not (metric.needs_references or metric.waits):
-        found["scores"] = _scores(lists, data.ref, metric)
+        found["scores"] = _scores(lists, data, metric)
     print(json.dumps(found, ensure_ascii=False) if as_json else _text(found))
     return DONE
 
@@ -131,11 +131,12 @@ def _features(corpus: Corpus, omitted: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def _scores(lists: Dataset, ref: Sequence[str], metric: Metric) -> dict[str, Any]:
+def _scores(lists: Dataset, data: Data, metric: Metric) -> dict[str, Any]:
     from hulltune.search.problem import Problem
     from hulltune.tuning.oracle import oracle_of
 
-    problem = Problem.of(with_references(lists, read_references(ref), metric), metric)
+    references = read_references(data.ref)
+    problem = Problem.of(with_references(lists, references, metric, any_order=data.any_order), metric)
     best = oracle_of(problem)
     own = float(problem.metric.score(problem.baseline().total)) if problem.has_own_choice else None
     return {

@@ -177,7 +177,7 @@ def _held_out(data: Data, unseen: HeldOut, dataset: Dataset, quiet: bool) -> Dat
     found = found.with_qualities(data.metric.reads)
     if found.is_lists and data.reading.missing is not None:
         found = found.with_features(dataset.feature_names, may_lack=dataset.feature_names)
-    return with_references(found, references, data.metric)
+    return with_references(found, references, data.metric, any_order=data.any_order)
 
 
 def _write_report(result: TuneResult, path: str, data: Data, tuning: dict[str, Any]) -> None:
