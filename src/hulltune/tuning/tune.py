@@ -304,8 +304,10 @@ class _Tuned:
         losses = singles.losses([np.arange(len(problem.corpus))])[:, 0]
         single = singles.best(losses)
         yield "single", None if single is None else singles.described(single)
-        gains = best is not None and best.score != float(problem.metric.score(self.baseline.total))
-        perfect = singles.perfect(losses, best.score) if best is not None and gains else []
+        exact = best.score if best is not None and best.exact else None
+        if exact == float(problem.metric.score(self.baseline.total)):  # then anything is perfect
+            exact = None
+        perfect = [] if exact is None else singles.perfect(losses, exact)
         if (suspected := leak_warning(problem, singles.features, perfect)) is not None:
             warnings.warn(suspected, Note, stacklevel=2)
         if task.heldout is not None and not (interrupted and problem.metric.waits):
