@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Floats
+from hulltune.errors import InputError
 from hulltune.metrics.base import Metric
 from hulltune.search.climbing import Climber
 from hulltune.search.directions import inverse_units
@@ -45,7 +46,13 @@ class GradientClimb(Climb):
 
     def further_lines(self, climber: Climber, weights: Floats) -> list[Floats]:
         """The directions in which the expected metric rises fastest."""
-        return expected_metric_directions(climber.setting.problem, weights, units=climber.setting.units)
+        problem = climber.setting.problem
+        if problem.orders is not None:
+            raise InputError(
+                f"search: gradient follows the expected value of one candidate, but {problem.metric.name} measures "
+                "orders; expected another search, such as cma"
+            )
+        return expected_metric_directions(problem, weights, units=climber.setting.units)
 
 
 def loss_gradient(metric: Metric, total: NDArray[np.generic]) -> Floats:

@@ -218,6 +218,12 @@ class Problem:
         rows[chosen] = self.rows(outputs[chosen], workers=workers)
         return Picks(outputs, self.table[rows])
 
+    def judged(self, picks: Picks, weights: Weights, *, workers: Workers = ALONE) -> Picks:
+        """What another metric has picked under ``weights`` from the same data, with the statistics of this one."""
+        if self.orders is not None:
+            return self.picks(weights, workers=workers)
+        return self.picked(picks.outputs, workers=workers)
+
     def total(self, weights: Weights, *, workers: Workers = ALONE) -> NDArray[Any]:
         """The summed statistics of the winners under ``weights``."""
         from hulltune.kernels.surfaces.rows import total_of_rows

@@ -24,13 +24,15 @@ from hulltune.metrics.counts import ErrorCounts, errors_by_sentence
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store, opened
 from hulltune.names import CHANGE_ORDERS
+from hulltune.search.constraints import Constraints
 from hulltune.search.problem import Problem, exact_sum
+from hulltune.search.strategy import Setting
 from hulltune.tuning.evaluation import counts_by_name, paired_bootstrap
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights
 from hulltune.tuning.picks import Pick, Reranked
 from hulltune.tuning.result import Interval, TuneResult
 from hulltune.tuning.text_tables import as_html, as_text, csv_text
-from hulltune.wording import counted, score_text
+from hulltune.wording import counted, nouns_of, score_text
 
 BASELINE = "baseline"
 """The name that stands for the lists' own first choices, or for what the decoder's weights in the files pick."""
@@ -95,13 +97,18 @@ class Comparison:
         """The number of sentences whose new pick is worse."""
         return sum(change.gain is not None and change.gain < 0 for change in self.changes)
 
+    @property
+    def noun(self) -> str:
+        """What has a pick: a sentence, or a query."""
+        return nouns_of(self.metric)[0]
+
     def __repr__(self) -> str:
         scores = ""
         if self.metric is not None and self.old_score is not None and self.new_score is not None:
             name = self.metric.partition("|")[0]
             scores = f"{name} {score_text(self.old_score)} → {score_text(self.new_score)}, "
         judged = "" if self.metric is None else f": {self.better:,} better, {self.worse:,} worse"
-        changed = f"{len(self.changes):,} of {counted(self.sentences, 'sentence')} changed"
+        changed = f"{len(self.changes):,} of {counted(self.sentences, self.noun)} changed"
         return f"Comparison({self.old} → {self.new}, {scores}{changed}{judged})"
 
     def summary(self, *, most: int | None = 20, colour: bool = False) -> str:
@@ -182,10 +189,13 @@ def compare(
     """
     chosen = None if metric is None else get_metric(metric)
     dataset = read(data) if chosen is None else as_dataset(data, references, chosen)
-    sides = [_ComparedWeights.of(dataset, weights, name, threads) for weights, name in ((old, OLD), (new, NEW))]
     with ExitStack() as stack:
         kept = stack.enter_context(opened(store))
         problem = None if chosen is None else Problem.of(dataset, chosen, store=kept, questions=questions)
+        equal = None if problem is None or problem.orders is None else Setting.of(problem, Constraints(), None).first
+        sides = [
+            _ComparedWeights.of(dataset, weights, name, threads, equal) for weights, name in ((old, OLD), (new, NEW))
+        ]
         return _compared(dataset, problem, *sides)
 
 
@@ -199,10 +209,15 @@ class _ComparedWeights:
     is_baseline: bool = False
 
     @staticmethod
-    def of(dataset: Dataset, weights: WeightsLike, side: str, threads: int | None) -> _ComparedWeights:
-        if isinstance(weights, str) and weights == BASELINE:
-            return _baseline(dataset, threads)
+    def of(
+        dataset: Dataset, weights: WeightsLike, side: str, threads: int | None, equal: Floats | None
+    ) -> _ComparedWeights:
+        """A side. Where answers are orders, the baseline is that of the ``equal`` weights."""
         name = side
+        if isinstance(weights, str) and weights == BASELINE:
+            if equal is None:
+                return _baseline(dataset, threads)
+            name, weights = "equal weights", equal
         if isinstance(weights, (str, os.PathLike)):
             name = os.fspath(weights)
         elif isinstance(weights, TuneResult):
@@ -245,6 +260,8 @@ def _compared(dataset: Dataset, problem: Problem | None, old: _ComparedWeights, 
         differ |= (before != after).any(axis=1)
         gains, errors = _gains(problem.metric, before, after), _errors(problem.metric, before, after)
         scored = _scores(problem.metric, before, after)
+    shown = dataset.references if problem is None or problem.orders is None else None  # no texts, but judgements
+    references = shown or ((),) * len(dataset)
     changes = []
     places = {name: place for place, name in enumerate(dataset.feature_names)}
     for sentence in np.flatnonzero(differ).tolist():
@@ -258,7 +275,7 @@ def _compared(dataset: Dataset, problem: Problem | None, old: _ComparedWeights, 
                 gain=None if gains is None else gains[sentence],
                 errors=None if errors is None else errors[sentence],
                 reasons=_reasons(one, other, places, *(side.deciding(dataset, sentence) for side in (old, new))),
-                references=() if dataset.references is None else dataset.references[sentence],
+                references=references[sentence],
             )
         )
     return Comparison(

@@ -36,9 +36,9 @@ _COLOURS = {SAME: ("", ""), OLD: ("\x1b[31m", "\x1b[0m"), NEW: ("\x1b[32m", "\x1
 def blocks_of(comparison: Comparison, *, most: int | None = 20, colour: bool = False) -> list[Block]:
     """The blocks of a comparison; of many changes, the first ``most``."""
     shown = comparison.changes[:most]
-    blocks = [*_head(comparison), _legend(shown), *(_change(each, colour) for each in shown)]
+    blocks = [*_head(comparison), _legend(shown), *(_change(each, comparison.noun, colour) for each in shown)]
     left = len(comparison.changes) - len(shown)
-    return [*blocks, [f"… and {counted(left, 'more sentence')}"]] if left else blocks
+    return [*blocks, [f"… and {counted(left, f'more {comparison.noun}')}"]] if left else blocks
 
 
 def _legend(changes: Sequence[Change]) -> list[str]:
@@ -49,7 +49,7 @@ def _legend(changes: Sequence[Change]) -> list[str]:
 
 
 def _head(comparison: Comparison) -> list[Block]:
-    changed = f"{len(comparison.changes):,} of {counted(comparison.sentences, 'sentence')} changed"
+    changed = f"{len(comparison.changes):,} of {counted(comparison.sentences, comparison.noun)} changed"
     if comparison.metric is not None and comparison.changes:
         equal = len(comparison.changes) - comparison.better - comparison.worse
         changed += f": {comparison.better:,} better, {comparison.worse:,} worse, {equal:,} as good as before"
@@ -79,9 +79,9 @@ def _scores(comparison: Comparison) -> Block:
     return score_table(comparison.metric, rows, digits, notes)
 
 
-def _change(change: Change, colour: bool) -> list[str]:
+def _change(change: Change, noun: str, colour: bool) -> list[str]:
     old, new = marked(change.old.text, change.new.text)
-    lines = [f"sentence {change.id}{_judged(change, ': ')}{_places(change)}"]
+    lines = [f"{noun} {change.id}{_judged(change, ': ')}{_places(change)}"]
     room = WIDTH - MARGIN
     for number, reference in enumerate(change.references):
         lines += _labelled("ref" if len(change.references) == 1 else f"ref{number + 1}", wrapped(reference, room))

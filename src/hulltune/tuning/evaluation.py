@@ -103,8 +103,12 @@ def _percentile(values: list[float], share: float) -> float:
     return ordered[before] + (ordered[after] - ordered[before]) * (place - before)
 
 
-def baseline_kind(problem: Problem, *, by_model: bool = False) -> str:
-    """The description of what ``problem.baseline`` picks; ``by_model`` if its weights come from the files."""
+def baseline_kind(problem: Problem, *, by_model: bool = False, equal: bool = False) -> str:
+    """The description of what ``problem.baseline`` picks; ``by_model`` if its weights come from the files, and
+    ``equal`` if nobody gave any.
+    """
+    if problem.orders is not None:
+        return "equal weights" if equal else "the start weights"
     if problem.has_own_choice:
         return "the lists' own first choice"
     lists = problem.has_some_own_choice

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Int64s
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric
 from hulltune.options import SearchOptions
@@ -160,7 +161,7 @@ def _on_folds(run: Run, setting: Setting, strengths: tuple[float, ...]) -> list[
         strategy = replace(strategy, restarts=0)  # type: ignore[type-var]  # a dataclass
     short = replace(run, strategy=strategy)
     fold_of = folds_of(problem, FOLDS, run.seed)
-    picked = [np.empty(len(problem.corpus), dtype=np.int64) for _ in strengths]
+    found_on: list[list[tuple[Int64s, NDArray[Any]]]] = [[] for _ in strengths]
     for fold in range(FOLDS):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         part = replace(run.setting(problem.subset(inside), setting.start), stop=setting.stop)
@@ -169,8 +170,15 @@ def _on_folds(run: Run, setting: Setting, strengths: tuple[float, ...]) -> list[
             found = _penalised_find(short, part, penalty_of(part, strength))
             if found.interrupted:
                 return None
-            picked[number][outside] = unseen.picks(found.weights).outputs
-    return [problem.picked(outputs).statistics for outputs in picked]
+            found_on[number].append((outside, unseen.picks(found.weights).statistics))
+    return [_in_order(parts) for parts in found_on]
+
+
+def _in_order(parts: Sequence[tuple[Int64s, NDArray[Any]]]) -> NDArray[Any]:
+    """The statistics of all sentences, from those of the sentences of each fold."""
+    sentences, statistics = zip(*parts, strict=True)
+    ordered: NDArray[Any] = np.concatenate(statistics)[np.argsort(np.concatenate(sentences))]
+    return ordered
 
 
 def _rounded(strength: float) -> float:

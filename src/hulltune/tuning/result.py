@@ -19,7 +19,7 @@ from hulltune.search.problem import Problem
 from hulltune.tuning.picks import Pick, Reranked
 from hulltune.tuning.sensitivity import Sensitivity
 from hulltune.tuning.text_tables import as_html, as_text
-from hulltune.wording import counted, score_text
+from hulltune.wording import counted, nouns_of, score_text, tells_orders
 
 if TYPE_CHECKING:
     from hulltune.formats.read import DataLike
@@ -242,6 +242,16 @@ class TuneResult(TunedWeights):
 
         return verdict_of(self)
 
+    @property
+    def is_ranking(self) -> bool:
+        """Whether the answers are orders of documents."""
+        return tells_orders(self.metric)
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What lists and their entries are called: sentences and candidates, or queries and documents."""
+        return nouns_of(self.metric)
+
     def summary(self) -> str:
         """The result as text: the verdict, scores, gains, error counts, and what each feature is worth."""
         from hulltune.tuning.summary import blocks_of
@@ -254,7 +264,7 @@ class TuneResult(TunedWeights):
         for how, unseen in (("held out", self.heldout), ("folds", self.folds)):
             if unseen is not None:
                 scores += f", {how} {score_text(unseen.baseline)} → {score_text(unseen.score)}"
-        size = f"{counted(self.sentences, 'sentence')}, {counted(len(self.weights), 'weight')}"
+        size = f"{counted(self.sentences, self.nouns[0])}, {counted(len(self.weights), 'weight')}"
         return f"TuneResult({name} {scores}, {size}{', interrupted' if self.interrupted else ''})"
 
     def report(self, path: str | Path, **options: Any) -> Path:

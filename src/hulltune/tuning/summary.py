@@ -12,7 +12,7 @@ from hulltune.search.certificate import Certificate
 from hulltune.tuning.result import HeldOut, Interval, TuneResult
 from hulltune.tuning.sensitivity import range_table
 from hulltune.tuning.text_tables import WIDTH, Block, TextTable, short
-from hulltune.wording import counted
+from hulltune.wording import counted, plural
 
 MOST_FEATURES = 30
 BEST_SINGLE = "the best single feature"
@@ -39,7 +39,7 @@ def _header(result: TuneResult) -> list[str]:
         f"hulltune {result.version}, seed {result.seed}"
         + (", interrupted: the best so far" if result.interrupted else ""),
         f"{result.metric} ({better} is better)",
-        f"{counted(result.sentences, 'sentence')}, {_of_what(result)}, {counted(len(result.weights), 'feature')}; "
+        f"{counted(result.sentences, result.nouns[0])}, {_of_what(result)}, {counted(len(result.weights), 'feature')}; "
         f"{counted(result.line_searches, 'line search')} ({per_second:,.0f}/s), {result.seconds:.2f} s in all",
         *([f"ended early: {result.ended}"] if result.ended is not None else []),
         *_regularisation(result),
@@ -98,7 +98,7 @@ def score_rows(result: TuneResult, *, tuned_here: bool = True) -> list[ScoreRow]
     if result.oracle is not None:
         rows.append(ScoreRow("oracle", result.oracle, base, _oracle_remark(result, digits)))
     for name, unseen in _unseen(result).items():
-        how_many = f"{counted(unseen.sentences, 'sentence')} not tuned on"
+        how_many = f"{counted(unseen.sentences, result.nouns[0])} not tuned on"
         for which, (score, _) in unseen.compared().items():
             is_base = which == "baseline"
             rows.append(
@@ -130,7 +130,8 @@ def _scores(result: TuneResult) -> TextTable:
             rows.append((f"{name}, held out", centre, f"± {spread:.{digits}f}", remark))
     note = "gain: by how much the score is better than that of the baseline, negative if it is worse"
     for unseen in list(_unseen(result).values())[:1]:
-        samples = f"{counted(unseen.gain.samples, 'paired bootstrap sample')} of the sentences, seed {unseen.gain.seed}"
+        samples = counted(unseen.gain.samples, "paired bootstrap sample")
+        samples = f"{samples} of the {plural(result.nouns[0])}, seed {unseen.gain.seed}"
         note = f"{note}; 95%: interval of the gain over {samples}"
     return score_table(result.metric, rows, digits, [note])
 
@@ -261,6 +262,6 @@ def digits_of(result: TuneResult) -> int:
 
 def _of_what(result: TuneResult) -> str:
     """The size of the data: the candidates of lists, the candidates and edges of forests."""
-    if result.baseline_kind == TuneResult.baseline_kind:
-        return counted(result.candidates, "candidate")
+    if result.is_ranking or result.baseline_kind == TuneResult.baseline_kind:
+        return counted(result.candidates, result.nouns[1])
     return f"{result.candidates:,} candidates and edges"

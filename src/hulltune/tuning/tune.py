@@ -257,7 +257,9 @@ class _Tuned:
             "start": self._by_name(found.start),
             "score": float(metric.score(self.picks.total)),
             "baseline": float(metric.score(self.baseline.total)),
-            "baseline_kind": baseline_kind(problem, by_model=self.setting.model is not None),
+            "baseline_kind": baseline_kind(
+                problem, by_model=self.setting.model is not None, equal=self.task.start is None
+            ),
             "start_score": metric.score_of(found.start_loss),
             "start_kind": TuneResult.start_kind if self.task.start is None else "the weights given",
             "oracle": None,
@@ -341,9 +343,10 @@ class _Tuned:
 
     def _scores(self, other: Problem) -> tuple[float, float]:
         """The scores of the baseline and of the tuned picks with another metric."""
+        workers = self.task.run.workers
+        sides = (self.baseline, self.setting.compared), (self.picks, self.found.weights)
         before, after = (
-            float(other.metric.score(other.picked(each.outputs, workers=self.task.run.workers).total))
-            for each in (self.baseline, self.picks)
+            float(other.metric.score(other.judged(picks, weights, workers=workers).total)) for picks, weights in sides
         )
         return before, after
 

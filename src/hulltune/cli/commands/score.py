@@ -14,7 +14,7 @@ from hulltune.cli.options import Answer, Data, answer_options, data_options, fie
 from hulltune.cli.values import DERIVATIONS
 from hulltune.errors import InputError
 from hulltune.options import SEARCH, Tuning
-from hulltune.wording import counted, score_text
+from hulltune.wording import counted, nouns_of, score_text
 
 if TYPE_CHECKING:
     from hulltune.data.dataset import Dataset
@@ -82,7 +82,7 @@ def score(
         others = [Problem.of(dataset, other, outputs=problem.outputs, store=kept) for other in also or []]
         found = _Scored.of(problem.metric, tuned.statistics)
         first = None if baseline is None else _Scored.of(problem.metric, baseline.statistics)
-        further = [_Scored.of(other.metric, other.picked(tuned.outputs).statistics) for other in others]
+        further = [_Scored.of(other.metric, other.judged(tuned, vector).statistics) for other in others]
     if answer.as_json:
         report = {
             "score": found.score,
@@ -95,7 +95,7 @@ def score(
         }
         print(json.dumps(report, ensure_ascii=False))
         return DONE
-    found.show(f"  ({counted(len(problem.corpus), 'sentence')})")
+    found.show(f"  ({counted(len(problem.corpus), nouns_of(found.metric)[0])})")
     for other in further:
         other.show()
     if first is not None:
@@ -148,7 +148,9 @@ def _give_oracle(dataset: Dataset, data: Data, weights: dict[str, float] | None,
         }
         print(json.dumps(report, ensure_ascii=False))
         return DONE
-    print(f"{score_text(found.score)}  {found.metric}  ({counted(len(found.texts), 'sentence')}; {found.kind})")
+    print(
+        f"{score_text(found.score)}  {found.metric}  ({counted(len(found.texts), nouns_of(found.metric)[0])}; {found.kind})"
+    )
     if not found.exact and found.bound is not None:
         print(f"no choice of outputs can be better than {score_text(found.bound)}")
     return DONE

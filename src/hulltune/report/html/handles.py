@@ -11,7 +11,9 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.report.html.winners import Searched, Winners
+from hulltune.search.orders import WHOLE_LINE
 from hulltune.search.problem import Problem
+from hulltune.surface import ErrorSurface
 from hulltune.tuning.surfaces import MetricPlane, MetricSurface, metric_plane
 
 KEPT_BITS = 36
@@ -54,7 +56,8 @@ class PageLine:
     margin: float
     """The least distance of the handle from a breakpoint, in addition to the share of its place (MARGIN)."""
     surface: MetricSurface
-    winners: Winners
+    winners: Winners | None
+    """None where answers are orders: a page tells of these by themselves."""
 
     @property
     def left_out(self) -> int:
@@ -91,9 +94,20 @@ def page_line(
     now = float(weights[group[0]])
     origin, direction = weights.copy(), np.zeros(len(weights))
     origin[list(group)], direction[list(group)] = 0.0, 1.0  # so that the step is the weight itself
-    winners = searched.along(origin, direction)
-    places = np.unique(winners.lefts[np.isfinite(winners.lefts)])
-    surfaces = [_surface(each, winners, f"weight of {names}", now) for each in (problem, *others)]
+    winners = None if problem.orders is not None else searched.along(origin, direction)
+    found = [
+        each.surfaces(origin, direction[None], WHOLE_LINE)[0]
+        if winners is None or each.orders is not None
+        else winners.surface(each)
+        for each in (problem, *others)
+    ]
+    changes = [*(each.breakpoints for each in found), *([] if winners is None else [winners.lefts])]
+    places = np.unique(np.concatenate(changes))
+    places = places[np.isfinite(places)]
+    surfaces = [
+        _surface(each, surface, f"weight of {names}", now)
+        for each, surface in zip((problem, *others), found, strict=True)
+    ]
     surface, scores = surfaces[0], [_scores_between(each, places) for each in surfaces]
     edges = rounded(places)
     margin = float(np.ldexp(np.median(np.abs(edges)), -44)) if len(edges) else 0.0
@@ -116,9 +130,8 @@ def page_line(
     )
 
 
-def _surface(problem: Problem, winners: Winners, axis: str, now: float) -> MetricSurface:
+def _surface(problem: Problem, found: ErrorSurface, axis: str, now: float) -> MetricSurface:
     """The surface of the metric, as ``metric_surface`` gives it."""
-    found = winners.surface(problem)
     scores = np.asarray(problem.metric.score(found.statistics), dtype=np.float64)
     metric: Any = problem.metric
     return MetricSurface(
