@@ -42,6 +42,8 @@ class Judgements:
     """The grades of all relevant documents of each query, candidates or not, the largest first."""
     counted: Bools
     """The queries with any judgement."""
+    unknown: Int64s
+    """The candidates without a judgement."""
 
     @staticmethod
     def of(dataset: Dataset, metric: Metric) -> Judgements:
@@ -57,7 +59,7 @@ class Judgements:
         column, edges = columns.pop(), dataset.corpus.sentence_edges
         if column is not None:
             grades = dataset.qualities[column]
-            known = [grades[first:last] for first, last in itertools.pairwise(edges)]
+            known, unknown = [grades[first:last] for first, last in itertools.pairwise(edges)], []
             counted = np.diff(edges) > 0
         else:
             references = dataset.references or ((),) * len(dataset)
@@ -65,6 +67,9 @@ class Judgements:
             texts = dataset.texts()
             owners = np.repeat(np.arange(len(dataset)), np.diff(edges)).tolist()
             grades = np.array([judged[query].get(text, 0.0) for query, text in zip(owners, texts, strict=True)])
+            unknown = [
+                k for k, (query, text) in enumerate(zip(owners, texts, strict=True)) if text not in judged[query]
+            ]
             known = [np.array(list(each.values()), dtype=np.float64) for each in judged]
             counted = np.array([len(each) > 0 for each in known], dtype=np.bool_)
         relevant = np.flatnonzero(grades > 0.0)
@@ -75,6 +80,7 @@ class Judgements:
             np.cumsum([0, *map(len, ordered)]),
             np.concatenate([*ordered, np.empty(0)]),
             counted,
+            np.array(unknown, dtype=np.int64),
         )
 
     @property

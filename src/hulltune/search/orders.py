@@ -64,14 +64,58 @@ class Orders:
         judged, edges = self.judgements.judged, self.judgements.judged.document_offsets
         grades = np.zeros(edges[-1])
         grades[judged.documents] = self.judgements.grades
-        level, exponents = np.zeros(len(grades)), np.zeros((2, len(edges) - 1), dtype=np.int64)
+        order = self._ordered(grades)
+        firsts = np.where(np.diff(edges) > 0, np.append(order, 0)[edges[:-1]], -1)
+        return self.in_order(order), firsts
+
+    def _ordered(self, scores: Floats) -> Int64s:
+        """All documents, query by query, those of a query by scores, of equals the first."""
+        edges = self.judgements.judged.document_offsets
+        order: Int64s = np.lexsort((-scores, np.repeat(np.arange(len(edges) - 1), np.diff(edges))))
+        return order
+
+    def order(self, weights: Floats) -> Int64s:
+        """All documents, query by query, those of a query from the first to the last under ``weights``."""
+        return self._ordered(self._scorer.scores(0, len(self.judgements.counted), weights[None])[0][0])
+
+    def by_reciprocal_ranks(self, constant: float) -> Int64s:
+        """All documents, query by query, by reciprocal rank fusion of all features (Cormack et al. 2009).
+
+        What has the least value of a query and a feature is taken for not returned.
+        """
+        edges, columns = self.judgements.judged.document_offsets, self._scorer.corpus.features
+        filled = np.flatnonzero(np.diff(edges))
+        sizes, sums = np.diff(edges)[filled], np.zeros(edges[-1])
+        places = np.arange(edges[-1]) - np.repeat(edges[:-1][filled], sizes)
+        for k in range(columns.shape[1]):
+            (column,) = columns.some_columns(np.array([k]))
+            order = self._ordered(column)
+            returned = column > np.repeat(np.minimum.reduceat(column, edges[:-1][filled]), sizes)
+            shares = np.empty(len(sums))
+            shares[order] = 1.0 / (constant + 1.0 + places)
+            sums += np.where(returned, shares, 0.0)
+        return self._ordered(sums)
+
+    def in_order(self, order: Int64s) -> Int64s:
+        """The statistics of each query with its documents in this order."""
+        judged, queries = self.judgements.judged, len(self.judgements.counted)
+        heights, level = np.empty(len(order)), np.zeros(len(order))
+        heights[order] = -np.arange(float(len(order)))
+        exponents = np.zeros((2, queries), dtype=np.int64)
         starts = [
-            order_changes(judged, measure, 0, len(edges) - 1, grades, level, exponents, -np.inf, np.inf)[3]
+            order_changes(judged, measure, 0, queries, heights, level, exponents, -np.inf, np.inf)[3]
             for measure in self._measures
         ]
-        order = np.lexsort((np.arange(len(grades)), -grades, np.repeat(np.arange(len(edges) - 1), np.diff(edges))))
-        firsts = np.where(np.diff(edges) > 0, np.append(order, 0)[edges[:-1]], -1)
-        return self._with_counts(np.array(starts)), firsts
+        return self._with_counts(np.array(starts))
+
+    def unjudged(self, order: Int64s, depth: int) -> float:
+        """The share of the first ``depth`` documents of queries with judgements that have none themselves."""
+        edges = self.judgements.judged.document_offsets
+        known = np.ones(len(order), dtype=np.bool_)
+        known[self.judgements.unknown] = False
+        first = np.arange(len(order)) - np.repeat(edges[:-1], np.diff(edges)) < depth
+        first &= np.repeat(self.judgements.counted, np.diff(edges))
+        return float(np.mean(~known[order][first])) if first.any() else 0.0
 
     def _with_counts(self, starts: Int64s) -> Int64s:
         """The statistics of each query, from its values."""

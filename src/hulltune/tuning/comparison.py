@@ -217,7 +217,7 @@ class _ComparedWeights:
         if isinstance(weights, str) and weights == BASELINE:
             if equal is None:
                 return _baseline(dataset, threads)
-            name, weights = "equal weights", equal
+            name, weights = "equal weights", equal.tolist()
         if isinstance(weights, (str, os.PathLike)):
             name = os.fspath(weights)
         elif isinstance(weights, TuneResult):

@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int64s, plain_sum
 from hulltune.data.features import as_sparse
+from hulltune.data.normalising import RRF_CONSTANT
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import ErrorCounts, error_counts
+from hulltune.metrics.orders import order_metrics
 from hulltune.search.problem import Problem, exact_sum
 from hulltune.search.strategy import Found, Setting
 from hulltune.threads import ALONE, Workers
-from hulltune.tuning.result import HeldOut, Interval, Single
+from hulltune.tuning.result import HeldOut, Interval, Single, Unjudged
 
 if TYPE_CHECKING:
     from hulltune.tuning.regularising import Run
@@ -34,6 +36,8 @@ MOST_REMOVED = 1000
 """Up to this many features each is left out once, to see what it is worth; of more, a tenth of so many."""
 MOST_SINGLE = 100
 """So many features at most are tried alone, with both signs: each is two decodings of the corpus."""
+USUAL_DEPTH = 10
+"""So many documents are looked at for judgements where the metric looks at all."""
 COUNTED = ("baseline", "start", "tuned")
 """The picks whose errors are counted, in the order of the table."""
 
@@ -191,7 +195,12 @@ def random_score(problem: Problem) -> float | None:
     A metric that reads a column, or accuracy, judges samples of a language model, whose first one is as good as any.
     """
     metric = problem.metric
-    if metric.waits or not problem.is_lists or not (metric.reads or metric.name == "accuracy"):
+    if (
+        metric.waits
+        or problem.orders is not None
+        or not problem.is_lists
+        or not (metric.reads or metric.name == "accuracy")
+    ):
         return None
     edges = problem.corpus.sentence_edges
     rows = problem.rows(problem.sentences.outputs_of_edges(np.arange(edges[-1])))
@@ -199,6 +208,24 @@ def random_score(problem: Problem) -> float | None:
     sums = np.add.reduceat(problem.table[rows].astype(np.float64), edges[:-1][filled])
     means = [sums / np.diff(edges)[filled, None], problem.table[problem.empty[problem.empty >= 0]]]
     return float(metric.score(exact_sum(np.concatenate(means).astype(np.float64))))
+
+
+def fused_by_ranks(problem: Problem) -> NDArray[Any] | None:
+    """The statistics of reciprocal rank fusion, where the data are runs of rankers, or scores made comparable."""
+    dataset = problem.dataset
+    are_runs = any(each.format == "trec" for each in dataset.provenance)
+    if problem.orders is None or not (are_runs or (dataset.normalisation or "none").split()[0] != "none"):
+        return None
+    return problem.orders.in_order(problem.orders.by_reciprocal_ranks(RRF_CONSTANT))
+
+
+def unjudged(problem: Problem, baseline: Floats, tuned: Floats) -> Unjudged | None:
+    """The shares of first documents without judgements, where answers are orders: as many as the metric looks at."""
+    orders = problem.orders
+    if orders is None:
+        return None
+    depth = max((each.depth or USUAL_DEPTH for each in order_metrics(problem.metric)), default=USUAL_DEPTH)
+    return Unjudged(depth, *(orders.unjudged(orders.order(each), depth) for each in (baseline, tuned)))
 
 
 # Sentences that were not tuned on: held-out data, or folds.
@@ -213,7 +240,13 @@ def held_out(problem: Problem, found: Found, compared: Floats, single: Floats | 
         rows["start"] = problem.picks(found.start)
     if single is not None:
         rows["single"] = problem.picks(single)
-    return _on_unseen(problem.metric, {name: each.statistics for name, each in rows.items()}, seed)
+    statistics = {name: each.statistics for name, each in rows.items()}
+    return _on_unseen(problem.metric, statistics | _fused(problem), seed)
+
+
+def _fused(problem: Problem) -> dict[str, NDArray[Any]]:
+    statistics = fused_by_ranks(problem)
+    return {} if statistics is None else {"rrf": statistics}
 
 
 def cross_validate(run: Run, setting: Setting, folds: int, singles: SingleFeatures) -> HeldOut:
@@ -242,7 +275,7 @@ def cross_validate(run: Run, setting: Setting, folds: int, singles: SingleFeatur
         rows["tuned"][outside] = unseen.picks(found.weights).statistics
         if "start" in rows:
             rows["start"][outside] = unseen.picks(found.start).statistics
-    return _on_unseen(problem.metric, rows, run.seed)
+    return _on_unseen(problem.metric, rows | _fused(problem), run.seed)
 
 
 def folds_of(problem: Problem, folds: int, seed: int) -> Int64s:
@@ -294,6 +327,8 @@ def _on_unseen(metric: Metric, rows: Mapping[str, NDArray[Any]], seed: int) -> H
         gain_over_start=gains.get("start"),
         single=scores.get("single"),
         gain_over_single=gains.get("single"),
+        rrf=scores.get("rrf"),
+        gain_over_rrf=gains.get("rrf"),
         counts=counts_by_name(metric, **{name: rows[name] for name in COUNTED if name in rows}),
     )
 

@@ -66,6 +66,10 @@ class HeldOut:
     """
     gain_over_single: Interval | None = None
     """The interval of the gain over the best single feature."""
+    rrf: float | None = None
+    """The score of reciprocal rank fusion (k = 60) without weights; None unless the data are runs of rankers."""
+    gain_over_rrf: Interval | None = None
+    """The interval of the gain over reciprocal rank fusion."""
     counts: Mapping[str, ErrorCounts] = dataclasses.field(default_factory=dict)
     """The error counts of "baseline", "start" and "tuned", where the metric is an error rate."""
 
@@ -75,6 +79,7 @@ class HeldOut:
             "baseline": (self.baseline, self.gain),
             "start": (self.start, self.gain_over_start),
             "single": (self.single, self.gain_over_single),
+            "rrf": (self.rrf, self.gain_over_rrf),
         }
         return {name: (score, gain) for name, (score, gain) in pairs.items() if score is not None and gain is not None}
 
@@ -87,6 +92,15 @@ class Single:
     sign: int
     """The better sign of its weight: 1 or −1."""
     score: float
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """The share of the first ``depth`` documents of all queries that nobody has judged, and that so count as bad."""
+
+    depth: int
+    baseline: float
+    tuned: float
 
 
 @dataclass(frozen=True)
@@ -227,6 +241,8 @@ class TuneResult(TunedWeights):
     """
     normalisation: str | None = None
     """What was done to the scores of rankers, such as "minmax missing=0"; the weights belong to it."""
+    unjudged: Unjudged | None = None
+    """Documents without judgements among the first ones; None where answers are no orders."""
     outputs: Reranked | None = dataclasses.field(default=None, compare=False, metadata=NOT_SAVED)
     """The texts of the tuning data that the weights pick; files do not keep them, so it is None after ``load``."""
 

@@ -42,7 +42,21 @@ def _header(result: TuneResult) -> list[str]:
         f"{counted(result.sentences, result.nouns[0])}, {_of_what(result)}, {counted(len(result.weights), 'feature')}; "
         f"{counted(result.line_searches, 'line search')} ({per_second:,.0f}/s), {result.seconds:.2f} s in all",
         *([f"ended early: {result.ended}"] if result.ended is not None else []),
+        *_of_rankings(result),
         *_regularisation(result),
+    ]
+
+
+def _of_rankings(result: TuneResult) -> list[str]:
+    """What holds for orders alone: signs, and documents without judgements."""
+    found = result.unjudged
+    if found is None:
+        return []
+    all_positive = all(weight >= 0.0 for weight in result.weights.values())
+    shares = f"{found.tuned:.1%} of the first {found.depth} documents are not judged ({found.baseline:.1%} before)"
+    return [
+        *(["weights are at least 0 (--sign any frees them)"] if all_positive else []),
+        f"{shares}, and count as not relevant",
     ]
 
 

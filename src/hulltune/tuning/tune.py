@@ -35,6 +35,7 @@ from hulltune.tuning.evaluation import (
     held_out,
     paired_bootstrap,
     random_score,
+    unjudged,
     without_each_feature,
 )
 from hulltune.tuning.inputs import DataLike, ReferencesLike, as_references, as_weights, judged, like
@@ -302,6 +303,7 @@ class _Tuned:
         yield "sensitivity", ranges
         yield "others", {other.metric.signature: self._scores(other) for other in task.others}
         yield "random", random_score(problem)
+        yield "unjudged", unjudged(problem, setting.compared, found.weights)
         singles = SingleFeatures.of(problem, found.weights, setting.units, workers=workers)
         losses = singles.losses([np.arange(len(problem.corpus))])[:, 0]
         single = singles.best(losses)

@@ -34,7 +34,8 @@ class Verdict:
     """
     against: Mapping[str, bool] = field(default_factory=dict)
     """Whether the weights are better by more than chance than the "baseline", the "start" weights, and the best
-    "single" feature with the better sign, as far as these are known.
+    "single" feature with the better sign, and of rankings, "rrf" (reciprocal rank fusion, k = 60), as far as these are
+    known.
     """
     sentence: str = NOT_KNOWN
 
@@ -47,11 +48,15 @@ def verdict_of(result: TuneResult) -> Verdict:
     names = {
         "baseline": "the baseline",
         "start": "equal weights" if result.start_kind == type(result).start_kind else "the start weights",
-        "single": BEST_SINGLE,
+        "single": "the best single ranker" if result.is_ranking else BEST_SINGLE,
+        "rrf": "reciprocal rank fusion",
     }
+    compared = unseen.compared()
+    if result.is_ranking and compared.get("start") == compared["baseline"]:
+        del compared["baseline"]
     where = "On held-out data" if unseen is result.heldout else "On folds not tuned on"
     digits, against, missed = digits_of(result), dict[str, bool](), list[str]()
-    for name, (score, interval) in unseen.compared().items():
+    for name, (score, interval) in compared.items():
         against[name] = interval.low > 0
         if not against[name]:
             how = (

@@ -148,9 +148,8 @@ def _give_oracle(dataset: Dataset, data: Data, weights: dict[str, float] | None,
         }
         print(json.dumps(report, ensure_ascii=False))
         return DONE
-    print(
-        f"{score_text(found.score)}  {found.metric}  ({counted(len(found.texts), nouns_of(found.metric)[0])}; {found.kind})"
-    )
+    size = counted(len(found.texts), nouns_of(found.metric)[0])
+    print(f"{score_text(found.score)}  {found.metric}  ({size}; {found.kind})")
     if not found.exact and found.bound is not None:
         print(f"no choice of outputs can be better than {score_text(found.bound)}")
     return DONE

@@ -25,6 +25,7 @@ from hulltune.names import MEGABYTES
 from hulltune.report.figures import colour_range
 from hulltune.report.html.encoding import encoded
 from hulltune.report.html.handles import MARGIN, PageLine, PagePlane, page_line, page_plane
+from hulltune.report.html.rankings import rankings_html
 from hulltune.report.html.sentences import PageSentence, Sentences
 from hulltune.report.html.subject import Subject, subject_of
 from hulltune.report.html.summary import headline, metric_label, summary_html
@@ -137,14 +138,21 @@ def page_html(
     lines = [page_line(searched, weights, group, subject.others, most=most) for group in groups]
     planes, reason = ([], None) if compact else _planes(subject, groups, plane)
     shown = subject.shown(groups, feature_units(subject.problem.corpus))
-    sentences = Sentences(searched, weights, subject.compared, lines, planes, shown)
-    header, arrays = _base(subject, lines, planes, sentences, shown)
+    sentences = None
+    if subject.problem.orders is None:
+        sentences = Sentences(searched, weights, subject.compared, lines, planes, shown)
+    header, arrays = _base(subject, lines, planes, 0 if sentences is None else len(sentences), shown)
     header["planeReason"] = reason
     main = encoded(header, arrays)
     code = _code()
-    head = _filled(subject, main, code, (), 0, compact)
-    blocks = list(_blocks(sentences, int(size * 1e6) - len(head.encode())))
-    return _filled(subject, main, code, [block for block, _ in blocks], sum(count for _, count in blocks), compact)
+    head = _filled(subject, main, code, compact)
+    room = int(size * 1e6) - len(head.encode())
+    if sentences is None:
+        compared, own = subject.compared, "tuned" if subject.is_tuned else "these weights"
+        before = weights if compared is None else compared
+        queries = rankings_html(subject.problem, before, weights, (subject.result.baseline_kind, own), room)
+        return _filled(subject, main, code, compact, queries=queries)
+    return _filled(subject, main, code, compact, list(_blocks(sentences, room)))
 
 
 def _planes(
@@ -167,7 +175,7 @@ def _planes(
 
 
 def _base(
-    subject: Subject, lines: Sequence[PageLine], planes: Sequence[PagePlane], sentences: Sentences, shown: list[int]
+    subject: Subject, lines: Sequence[PageLine], planes: Sequence[PagePlane], choosable: int, shown: list[int]
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The header and the arrays of everything but the sentences."""
     problem, result = subject.problem, subject.result
@@ -201,7 +209,7 @@ def _base(
         "allowed": "" if result.sensitivity is None else result.sensitivity.allowed(result.metric),
         "margin": MARGIN,
         "sentences": len(problem.corpus),
-        "choosable": len(sentences),
+        "choosable": choosable,
         "isTuned": subject.is_tuned,
     }
     return header, arrays
@@ -399,9 +407,17 @@ def _data_element(name: str, block: str) -> str:
 
 
 def _filled(
-    subject: Subject, main: str, code: Mapping[str, str], blocks: Sequence[str], embedded: int, compact: bool
+    subject: Subject,
+    main: str,
+    code: Mapping[str, str],
+    compact: bool,
+    blocks: Sequence[tuple[str, int]] = (),
+    queries: str = "",
 ) -> str:
-    """The template with everything in its place. Each slot is filled once: texts with braces stay as they are."""
+    """The template with everything in its place. Each slot is filled once: texts with braces stay as they are.
+
+    ``blocks`` have sentences, each with their number, and ``queries`` is the part of the page about orders.
+    """
     scripts = f"{_digest(code['library'])} {_digest(code['script'])}"
     policy = (
         f"default-src 'none'; script-src {scripts}; style-src {_digest(code['style'])}; base-uri 'none'; "
@@ -415,8 +431,9 @@ def _filled(
         "better": "higher is better" if subject.result.higher_is_better else "lower is better",
         "kind": "compact" if compact else "whole",
         "summary": summary_html(subject),
-        "embedded": f"{embedded}",
-        "data": _data_element("base", main) + "".join(_data_element("block", block) for block in blocks),
+        "queries": queries,
+        "embedded": f"{sum(count for _, count in blocks)}",
+        "data": _data_element("base", main) + "".join(_data_element("block", block) for block, _ in blocks),
         **code,
     }
     return SLOT.sub(lambda match: slots[match[1]], _asset("page.html"))

@@ -102,7 +102,8 @@ class Sentences:
         self.loss = float(problem.metric.loss(self.total))
         self.baseline = problem.baseline(compared)
         self._decoded = self.home if compared is None or problem.has_own_choice else searched.at(compared)
-        self._starts = [line.starts(line.winners.lefts) for line in lines]
+        self._winners = [line.winners for line in lines if line.winners is not None]  # all: these are no orders
+        self._starts = [line.starts(winners.lefts) for line, winners in zip(lines, self._winners, strict=True)]
         self._derivations = _Derivations(problem)
         self.order = self._by_importance()
 
@@ -125,11 +126,11 @@ class Sentences:
         """The sentences by the largest effect of an output that wins in view of a line, or that the baseline picks."""
         filled = np.unique(self.home.owners)
         owners, outputs = [filled], [self.baseline.outputs[filled]]
-        for line in self.lines:
+        for line, winners in zip(self.lines, self._winners, strict=True):
             low, high = line.surface.view()
-            seen = (line.winners.lefts < high) & (line.winners.rights > low)
-            owners.append(line.winners.owners[seen])
-            outputs.append(line.winners.outputs[seen].astype(np.int64))
+            seen = (winners.lefts < high) & (winners.rights > low)
+            owners.append(winners.owners[seen])
+            outputs.append(winners.outputs[seen].astype(np.int64))
         _, firsts = np.unique(np.concatenate(outputs), return_index=True)  # an output belongs to one sentence
         some, which = np.concatenate(owners)[firsts], np.concatenate(outputs)[firsts]
         largest = np.zeros(len(self.problem.corpus))
@@ -186,9 +187,9 @@ class Sentences:
         else:
             (baseline,) = numbered(self._derivations.of(self._decoded, *self._decoded.of(sentence))).tolist()
         along = []
-        for line, begins in zip(self.lines, self._starts, strict=True):
-            first, last = line.winners.of(sentence)
-            starts, winners = begins[first:last], numbered(self._derivations.of(line.winners, first, last))
+        for line, found, begins in zip(self.lines, self._winners, self._starts, strict=True):
+            first, last = found.of(sentence)
+            starts, winners = begins[first:last], numbered(self._derivations.of(found, first, last))
             # Of segments that begin at one interval, the last wins there; past the last interval there is none.
             kept = np.append(starts[1:] != starts[:-1], True) & (starts <= len(line.edges))
             along.append((starts[kept], winners[kept]))

@@ -12,8 +12,10 @@ from hulltune._version import __version__
 from hulltune.arrays import Floats
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric
+from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
+from hulltune.search.strategy import Setting
 from hulltune.tuning.evaluation import baseline_kind, counts_by_name, paired_bootstrap, without_each_feature
 from hulltune.tuning.inputs import WeightsLike, weight_vector
 from hulltune.tuning.result import TuneResult
@@ -50,6 +52,8 @@ class Subject:
         """The weights of the baseline of forests; None where all sentences have a choice of their own."""
         if self.problem.has_own_choice:
             return None
+        if self.problem.orders is not None and not self.is_tuned:
+            return Setting.of(self.problem, Constraints(), None).first
         return baseline_weights(self.problem, self.result)
 
     def groups(self) -> list[tuple[int, ...]]:
@@ -139,6 +143,8 @@ def described(problem: Problem, weights: Floats) -> TuneResult:
     """The scores, ranges and worth of weights that were not tuned here, as a result without a search."""
     model = problem.dataset.model
     compared = weights if model is None else np.array([model.get(name, 0.0) for name in problem.feature_names])
+    if problem.orders is not None:
+        compared = Setting.of(problem, Constraints(), None).first
     baseline, picks = problem.baseline(compared), problem.picks(weights)
     named = dict(zip(problem.feature_names, weights.tolist(), strict=True))
     score, before = (float(problem.metric.score(each.total)) for each in (picks, baseline))
@@ -147,7 +153,7 @@ def described(problem: Problem, weights: Floats) -> TuneResult:
         start=named,
         score=score,
         baseline=before,
-        baseline_kind=baseline_kind(problem, by_model=model is not None),
+        baseline_kind=baseline_kind(problem, by_model=model is not None, equal=True),
         start_score=score,
         oracle=None,
         metric=problem.metric.signature,

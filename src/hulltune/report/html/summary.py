@@ -15,7 +15,7 @@ from hulltune.report.html.subject import Subject
 from hulltune.tuning.result import TuneResult
 from hulltune.tuning.summary import ScoreRow, count_table, digits_of, gain_of, others_table, proof_text, score_rows
 from hulltune.tuning.text_tables import TextTable
-from hulltune.wording import counted, listed
+from hulltune.wording import counted, listed, plural
 
 MOST_WEIGHTS = 60
 """The most weights in the table; the copied ones are all."""
@@ -234,8 +234,9 @@ def _facts(subject: Subject) -> str:
     """The metric's signature, the data, the seed and the version, and the command."""
     result, dataset = subject.result, subject.problem.dataset
     files = listed(dict.fromkeys(each.file for each in dataset.provenance), 4)
-    what = "candidates" if subject.problem.is_lists else "candidates and edges"
-    size = f"{counted(result.sentences, 'sentence')}, {result.candidates:,} {what}, {len(result.weights):,} features"
+    noun, entry = result.nouns
+    what = plural(entry) if subject.problem.is_lists else "candidates and edges"
+    size = f"{counted(result.sentences, noun)}, {result.candidates:,} {what}, {len(result.weights):,} features"
     facts = [("metric", result.metric), ("data", f"{files}: {size}" if files else size)]
     if subject.is_tuned:
         facts.append(("search", f"{counted(result.line_searches, 'line search')}, seed {result.seed}"))
