@@ -67,12 +67,12 @@ class EdgeScorer:
         """
         first, last = block
         edges = self.corpus.sentence_edges[first : last + 1]
-        wins = np.zeros(
-            edges[-1] - edges[0], dtype=np.bool_
-        )  # each hypothesis is scored once, and sorting takes longer
-        wins[hypotheses - edges[0]] = True
-        places = (np.cumsum(wins) - 1)[hypotheses - edges[0]]
-        winners = np.flatnonzero(wins) + edges[0]
+        winners, places = hypotheses, np.arange(len(hypotheses))
+        if len(weights) > 2:  # along one line none wins twice; of several each is scored once, and sorting takes longer
+            wins = np.zeros(edges[-1] - edges[0], dtype=np.bool_)
+            wins[hypotheses - edges[0]] = True
+            places = (np.cumsum(wins) - 1)[hypotheses - edges[0]]
+            winners = np.flatnonzero(wins) + edges[0]
         offsets = np.searchsorted(winners, edges)
         sentences = np.repeat(np.arange(last - first), np.diff(offsets))
         features = self.features._replace(

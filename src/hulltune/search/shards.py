@@ -66,10 +66,15 @@ class Shard:
 
     def winners(self, weights: Floats) -> Int64s:
         """The output of each sentence with the highest score, of equals the first; −1 where there is none."""
-        segments = self.segments(np.array([weights, np.zeros(len(weights))]), WHOLE_LINE)
+        rows = np.zeros((2, len(weights)))
+        rows[0] = weights
+        segments = self.segments(rows, WHOLE_LINE)
+        found = segments.outputs[: segments.ends[0]].astype(np.int64)
+        if len(found) == self.last - self.first:
+            return found
         edges = self.sentences.corpus.sentence_edges[self.first : self.last + 1]
         winners = np.full(self.last - self.first, -1, dtype=np.int64)
-        winners[edges[1:] > edges[:-1]] = segments.outputs[: segments.ends[0]]
+        winners[edges[1:] > edges[:-1]] = found
         return winners
 
     def derivations(self, weights: Floats, intervals: Floats) -> Derivations:

@@ -150,8 +150,8 @@ def _directions(directions: Floats, intervals: Floats) -> Directions:
 
 
 @part
-def _side() -> Side:
-    rows = MOST_RECORDS * LANES
+def _side(most: int) -> Side:
+    rows = min(most, MOST_RECORDS) * LANES
     return Side(
         np.full(rows, OUTSIDE), np.zeros(rows), np.zeros(rows, np.int32),
         np.empty(rows), np.empty(rows), np.zeros(LANES), np.zeros(1, np.int64),
@@ -164,7 +164,7 @@ def _walks(most: int) -> Walks:
     masks = most + MASKS
     records = Records(np.empty(most * LANES), np.zeros(masks, np.uint16), np.zeros(masks, np.uint16))
     chains = ChainRoom(np.empty(2 * most), np.empty(2 * most), np.empty(2 * most, np.int64))
-    return Walks(records, _side(), _side(), chains)
+    return Walks(records, _side(most), _side(most), chains)
 
 
 @part
@@ -441,14 +441,16 @@ def list_lines(
     lines = _directions(weights[1:], intervals)
     lanes = lines.exponents.size
     scale = Scale(np.empty(lanes), np.empty(lanes, np.int64), np.empty(lanes))
-    walks = _walks(most)
-    scores, heights, kept = np.empty(most), np.empty(most), np.empty(most, np.int32)
-    order, packed = np.empty(most, np.int64), np.empty(most, np.int64)
-    buckets, places = np.empty(most, np.int32), np.empty(2 * most + 1, np.int32)
+    scores, sums = np.empty(most), np.empty(max(most, BLOCK))
     bounded = directions > 0 and bool(np.all(np.isfinite(intervals)))
     is_decoding = not np.any(weights[1:])
+    if is_decoding:  # without ranks and walks, and without room for them
+        most = 0
+    walks = _walks(most)
+    heights, kept = np.empty(most), np.empty(most, np.int32)
+    order, packed = np.empty(most, np.int64), np.empty(most, np.int64)
+    buckets, places = np.empty(most, np.int32), np.empty(2 * most + 1, np.int32)
 
-    sums = np.empty(max(most, BLOCK))
     block_begin, block_end = 0, first_sentence
     for s in range(first_sentence, last_sentence):
         begin, n = sentence_edges[s], sentence_edges[s + 1] - sentence_edges[s]
