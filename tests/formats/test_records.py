@@ -363,6 +363,40 @@ def test_frames_at_fault(library: str) -> None:
         read(frame({**columns, "text": ["a", "b", None], "lm": [1.5, 0.0, -1.0]}))
 
 
+def test_a_column_twice_in_tables_of_libraries(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pandas = pytest.importorskip("pandas")
+    names, columns = ["id", "text", "lm", "lm"], [[0, 0], ["a", "b"], [1.0, 2.0], [3.0, 4.0]]
+    table = arrow.Table.from_arrays([arrow.array(column) for column in columns], names=names)
+    parquet.write_table(table, tmp_path / "a.parquet")
+    nested = pandas.DataFrame([[0, [{"text": "a"}], [{"text": "b"}]]], columns=["id", "candidates", "candidates"])
+    for name, source in (
+        ("lm", table), ("lm", pandas.DataFrame(dict(enumerate(columns))).set_axis(names, axis=1)),
+        ("candidates", nested), ("lm", tmp_path / "a.parquet"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=f":1: two columns are called '{name}'$"):
+            read(source)
+
+
+def test_what_is_missing_in_data_frames_is_missing() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    columns: dict[str, list[Any]] = {"id": [0, 0], "text": ["a", "b"], "n": [1, None], "right": [None, True]}
+    typed = pandas.DataFrame(columns).astype({"n": "Int64", "right": "boolean"})
+    for frame in (typed, typed.astype(object), polars.DataFrame(columns)):
+        assert rows(read(frame, missing=0)) == [(0, "a", [1.0, 0.0]), (0, "b", [0.0, 1.0])]
+        with pytest.raises(InputError, match="data frame:2: lacks feature 'right'"):
+            read(frame)
+    with pytest.raises(InputError, match="data frame:3: text is <NA>; expected a string"):
+        read(typed.assign(text=pandas.array(["a", None], dtype="string")), missing=0)
+
+
+def test_features_in_a_column_of_objects() -> None:
+    polars = pytest.importorskip("polars")
+    columns = {"id": [0, 0], "text": ["a", "b"], "features": [{"f": 1.0, "g": 2.0}, {"f": 3.0, "g": 4.0}]}
+    for frame in (columns, polars.DataFrame(columns)):
+        assert rows(read(frame)) == [(0, "a", [1.0, 2.0]), (0, "b", [3.0, 4.0])]
+
+
 def test_a_damaged_parquet_file(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")

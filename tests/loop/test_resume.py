@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import linecache
 import signal
 import subprocess
 import sys
@@ -11,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from hulltune import Climb, Constraints, InputError, tune_loop
+from hulltune import Climb, Constraints, InputError, Reading, tune_loop
 from hulltune.loop import LoopResult
+from hulltune.metrics import Metric
 from tests.loop.decoders import START, references, shown
 from tests.loop.runs import PYTHON, is_running, kill_at, loop_line, told_places, wait_until
 from tests.loop.test_loop import without_times
@@ -32,7 +35,10 @@ def loop(folder: Path | None, decoded: list[int], **options: Any) -> LoopResult:
         return shown(weights, size=3)
 
     return tune_loop(
-        decoder, references(), folder=folder, heldout=decoder, heldout_references=references(), **{**OPTIONS, **options}
+        decoder,
+        references(),
+        folder=folder,
+        **{"heldout": decoder, "heldout_references": references(), **OPTIONS, **options},
     )
 
 
@@ -82,12 +88,40 @@ def test_a_longer_run_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
         ({"search": Climb(restarts=3)}, "another search"),
         ({"constraints": Constraints(fix={"a": 1.0})}, "other constraints"),
         ({"settings": {"input": "x"}}, "another input"),
+        ({"reading": Reading(missing=0)}, "another reading"),
     ],
 )
 def test_another_run_is_not_mixed_into_a_folder(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     loop(tmp_path / "run", [], iterations=1)
     with pytest.raises(InputError, match=message):
         loop(tmp_path / "run", [], **options)
+
+
+def test_an_edited_metric_does_not_go_on_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its signature is the same; so its version counts, or its code."""
+
+    def edited(line: str) -> Metric:
+        (tmp_path / "mine.py").write_text(f"from hulltune.metrics import Wer\n\n\nclass Mine(Wer):\n    {line}\n")
+        monkeypatch.delitem(sys.modules, "mine", raising=False)
+        linecache.clearcache()
+        importlib.invalidate_caches()
+        metric: Metric = importlib.import_module("mine").Mine()
+        return metric
+
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be taken for that of the edited file
+    for number, (before, now) in enumerate((("a = 1", "a = 2"), ('version = "1"', 'version = "2"'))):
+        loop(tmp_path / f"run-{number}", [], metric=edited(before), iterations=1)
+        loop(tmp_path / f"run-{number}", [], metric=edited(before), iterations=1)
+        with pytest.raises(InputError, match="another code of the metric"):
+            loop(tmp_path / f"run-{number}", [], metric=edited(now), iterations=1)
+
+
+def test_other_held_out_references_are_not_scored_in_a_folder(tmp_path: Path) -> None:
+    others = ["another", *references()[1:]]
+    loop(tmp_path / "run", [], iterations=1)
+    with pytest.raises(InputError, match="another heldout_references"):
+        loop(tmp_path / "run", [], iterations=1, heldout_references=others)
 
 
 def test_folders_that_are_no_run(tmp_path: Path) -> None:

@@ -47,6 +47,11 @@ def json_id(value: Any) -> SentenceId | None:
     return sentence_id(text)
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, or what pandas has in its place. It need not be a number that is missing: not NaN."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
 def is_text(text: str) -> bool:
     """Whether a string can be written as UTF-8. JSON can spell lone surrogates, which cannot."""
     return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)

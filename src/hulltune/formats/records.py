@@ -17,7 +17,7 @@ import numpy as np
 from hulltune.arrays import as_number
 from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError, unknown_name
-from hulltune.formats.numbers import json_id, plain_number, shown
+from hulltune.formats.numbers import is_missing, json_id, plain_number, shown
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import LineError
 from hulltune.wording import counted
@@ -91,6 +91,8 @@ class _Row:
     references: list[str] | None = None
     has_texts: bool = False
     """Whether the row has the texts of all candidates, as a list."""
+    has_object: bool = False
+    """Whether the row has an object of features, which is no feature itself."""
 
 
 class RecordReader:
@@ -115,9 +117,7 @@ class RecordReader:
 
     def take_header(self, names: Sequence[str]) -> None:
         """Take the names of the columns of a table, which all rows have."""
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise InputError(f"{self._where}:1: two columns are called {twice!r}")
+        check_once(self._where, names)
         self._columns.check(f"{self._where}:1", names)
         self._header = list(names)
 
@@ -181,7 +181,8 @@ class RecordReader:
         assert row.text is not None
         if not len(self._collector):
             # The header names all features of a table, so that the first row cannot make one disappear by lacking it.
-            self._collector.check_complete(row.features, [n for n in self._header if self._role(n) == "feature"])
+            header = [name for name in self._header if not (row.has_object and name == FEATURES)]
+            self._collector.check_complete(row.features, [name for name in header if self._role(name) == "feature"])
         self._declare(row)
         self._collector.add(row.sentence, row.text, row.features, row.score)
 
@@ -234,7 +235,7 @@ class RecordReader:
                     features[name] = number
                     continue
                 if name == FEATURES and isinstance(value, Mapping):
-                    further = value
+                    further, row.has_object = value, True
                     for each, number in value.items():
                         self._cell(row, role, str(each), number)
                     continue
@@ -252,7 +253,7 @@ class RecordReader:
     def _cell(self, row: _Row, role: str, name: str, value: Any) -> None:
         """Take the value of a column with this role."""
         if role in ("feature", "score"):
-            if role == "feature" and (value is None or (isinstance(value, str) and not value.strip())):
+            if role == "feature" and (is_missing(value) or (isinstance(value, str) and not value.strip())):
                 return  # missing: the collector decides whether it is 0 or a fault
             number = cell_number(value)
             if number is None:
@@ -348,6 +349,13 @@ class RecordReader:
         self._collector.add(sentence, text, features, None if score is None else float(score), qualities)
 
 
+def check_once(where: str, names: Sequence[str]) -> None:
+    """Refuse a table of which two columns have one name."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{where}:1: two columns are called {twice!r}")
+
+
 def _is_list(value: Any) -> bool:
     return isinstance(value, (list, tuple, np.ndarray))
 
@@ -359,7 +367,7 @@ def _are_several(value: Any) -> bool:
 
 def _is_nothing(value: Any) -> bool:
     """Whether a value stands for a text that is missing: None, or NaN as libraries of tables have it."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    return is_missing(value) or (isinstance(value, float) and math.isnan(value))
 
 
 def cell_number(value: Any) -> float | None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hulltune.errors import InputError
-from hulltune.formats.records import Columns, RecordReader
+from hulltune.formats.records import Columns, RecordReader, check_once
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import first_line, numbered_lines, open_bytes
 
@@ -148,12 +148,16 @@ def read_parquet(path: str | os.PathLike[str], collector: RowCollector) -> None:
         raise InputError(f"{os.fspath(path)}: Parquet needs pyarrow: pip install pyarrow") from None
     with open_bytes(path) as stream:
         data = stream.read()
-    try:
-        columns = parquet.read_table(arrow.BufferReader(data))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{os.fspath(path)}: no readable Parquet file ({error})") from None
     table = RecordReader(os.fspath(path), collector, what="column")
-    table.take_header(columns.column_names)
+    try:
+        file = parquet.ParquetFile(arrow.BufferReader(data))
+        table.take_header(file.schema_arrow.names)
+        columns = file.read()
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        told = " ".join(str(error).split())
+        raise InputError(f"{os.fspath(path)}: no readable Parquet file ({told})") from None
     batches = columns.to_batches(max_chunksize=1 << 16)
     table.take_rows(row for batch in batches for row in zip(*(each.to_pylist() for each in batch.columns), strict=True))
 
@@ -196,6 +200,7 @@ def _columns_of(frame: Any) -> tuple[list[str], list[Iterable[Any]]]:
     if hasattr(frame, "with_format"):  # a Dataset of Hugging Face may be set to return tensors
         frame = frame.with_format(None)
     names = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+    check_once(FRAME, [str(name) for name in names])
     columns: list[Iterable[Any]] = []
     for name in names:
         column = frame[name]

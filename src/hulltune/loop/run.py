@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import json
 import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -36,6 +39,7 @@ from hulltune.loop.result import (
     LoopResult,
 )
 from hulltune.metrics.base import Metric
+from hulltune.metrics.combination import Combination
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store, opened
 from hulltune.options import Looping, Reading, Tuning, by_keyword
@@ -90,9 +94,11 @@ def tune_loop(decoder: Decoder, references: ReferencesLike, looping: Looping) ->
         )
     same = {
         "metric": metric.signature,
+        "code of the metric": _code_of(metric),
         "seed": looping.seed,
         "start": {name: float(weight) for name, weight in first.items()},
-        "references": hashlib.sha256("\n".join("\t".join(each) for each in task.references).encode()).hexdigest(),
+        "references": _digest(task.references),
+        **({} if unseen is None else {"heldout_references": _digest(unseen.references)}),
         "search": repr(run.strategy),
         "constraints": {
             each.name: repr(getattr(run.constraints, each.name))
@@ -139,14 +145,33 @@ def _task(name: str, decoder: Decoder, references: ReferencesLike, inputs: Seque
     return DecodingTask(decoder, texts, inputs)
 
 
+def _code_of(metric: Metric) -> list[str]:
+    """What tells the code of a metric, or of each of a sum, from edited code: its version, or a digest of its class."""
+    parts = metric.metrics if isinstance(metric, Combination) else (metric,)
+    return [part.version or _digest(_source_of(type(part))) for part in parts]
+
+
+def _source_of(kind: type) -> str:
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):  # made where no file has it
+        return kind.__qualname__
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
 def _meaning(reading: Reading) -> dict[str, Any]:
-    """The options that change the words or features of forests, as JSON values."""
-    negate = reading.negate
-    return {
-        "negate": negate if negate is None or isinstance(negate, bool) else sorted(negate),
-        "drop": None if reading.drop is None else sorted(reading.drop),
-        "symbols": None if reading.symbols is None else os.path.abspath(reading.symbols),
-    }
+    """The options of reading that change the data, as JSON values."""
+    told = {option.name: getattr(reading, option.name) for option in fields(reading) if option.name != "threads"}
+    told["symbols"] = None if reading.symbols is None else os.path.abspath(reading.symbols)
+    for name, value in told.items():
+        if isinstance(value, Iterable) and not isinstance(value, str):
+            told[name] = sorted(map(str, value))
+        elif not isinstance(value, (bool, int, float, NoneType)):
+            told[name] = str(value)
+    return told
 
 
 @dataclass

@@ -83,7 +83,17 @@ def _entry(symbol: str, name: str, kernel_type: Any) -> str:
 
 
 def _optimise(code: Any, machine: Any) -> None:
-    """Run Numba's passes: cheap ones that inline, so that pairs of counting up and down go, and then all."""
+    """Run Numba's passes: over each function, where they find most pairs of counting references up and down, which
+    go; cheap ones that inline, which lets further pairs go; and then all. Without the first, kernels take up to a
+    tenth longer.
+    """
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    builder = binding.create_pass_builder(machine, options)
+    passes = builder.getFunctionPassManager()
+    passes.add_refprune_pass()
+    for function in code.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
     for speed in (0, 3):
         options = binding.create_pipeline_tuning_options(speed_level=speed)
         options.loop_vectorization, options.slp_vectorization = speed > 0, False
