@@ -23,6 +23,9 @@ from hulltune.search.steps import Policy
 from hulltune.search.whitening import Whitening, rivals
 from hulltune.threads import ALONE, Workers
 
+LARGEST_START = 1e150
+"""The largest weight to start with: its square is finite, and so is that of the farthest weight beside it."""
+
 Start = Mapping[str, float] | Sequence[float] | None
 
 
@@ -93,6 +96,12 @@ class Setting:
         if model is not None and start is None:
             own = np.array([model.get(name, 0.0) for name in problem.feature_names])
         first = _first_weights(problem, compiled, units, start)
+        for name, weight in zip(problem.feature_names, first.tolist(), strict=True):
+            if abs(weight) > LARGEST_START:
+                raise InputError(
+                    f"the search would start with {name!r} at {weight:g}; expected at most {LARGEST_START:g} in size: "
+                    "give another start or nearer constraints"
+                )
         reach = FARTHEST_WEIGHT * np.maximum(np.where(units > 0.0, inverse_units(units), 1.0), np.abs(first))
         least = float(problem.metric.least_loss)
         return Setting(problem, compiled, units, first, own, reach, workers=workers, least_loss=least, start=start)
