@@ -49,6 +49,27 @@ def test_every_constraint_is_kept(limits: dict[str, Any], search: str) -> None:
     assert score(lists, result, metric="wer") == result.score
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("search", ["cma", "random", "powell"])
+@pytest.mark.parametrize("size", [1e150, 1e308])
+def test_huge_numbers_overflow_nowhere(size: float, search: str) -> None:
+    """They are kept or, from where their squares would overflow, refused."""
+    lists, options = random_lists(1, features=3), {**QUICK, "search": quick_search(search)}
+    limits: list[dict[str, Any]] = [{"fix": {"f0": -size}}, {"min": {"f0": size}}, {"max": {"f0": -size}}]
+    changes: list[dict[str, Any]] = [
+        {"start": {"f0": size}},
+        *({"constraints": Constraints(**each)} for each in limits),
+    ]
+    for change in changes:
+        if size == 1e308:
+            with pytest.raises(InputError, match=r"start with 'f0' at -?1e\+308; expected at most 1e\+152"):
+                tune(lists, **{**options, **change})
+        else:
+            tune(lists, **{**options, **change})
+    result = tune(lists, **options, regularise=size)
+    assert result.weights == pytest.approx(dict(result.start))
+
+
 @settings(max_examples=20)
 @given(st.integers(0, 10**6), st.floats(-2, 2), st.floats(0.001, 1), st.sampled_from(["+", "-"]))
 def test_random_boxes_are_kept(seed: int, low: float, width: float, sign: str) -> None:

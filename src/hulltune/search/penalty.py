@@ -89,9 +89,9 @@ class Penalty:
             if self.angle:
                 far = np.where(e > 0.0, np.abs(b) / np.sqrt(e), 1.0)
                 values.append(2.0 * factor * (1.0 - np.clip(far, -1.0, 1.0)))
-        least = np.minimum.reduce(values)
-        # Roundings of the values above are far below this share.
-        return np.where(np.isfinite(least), np.maximum(least * (1.0 - 1e-9) - 1e-12 * factor, 0.0), 0.0)
+            least = np.minimum.reduce(values)
+            # Roundings of the values above are far below this share.
+            return np.where(np.isfinite(least), np.maximum(least * (1.0 - 1e-9) - 1e-12 * factor, 0.0), 0.0)
 
 
 def _dot(a: Floats, b: Floats) -> float:

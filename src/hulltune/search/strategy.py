@@ -23,7 +23,7 @@ from hulltune.search.steps import Policy
 from hulltune.search.whitening import Whitening, rivals
 from hulltune.threads import ALONE, Workers
 
-LARGEST_START = 1e150
+LARGEST_START = 1e152
 """The largest weight to start with: its square is finite, and so is that of the farthest weight beside it."""
 
 Start = Mapping[str, float] | Sequence[float] | None
