@@ -374,7 +374,7 @@ def test_a_column_twice_in_tables_of_libraries(tmp_path: Path) -> None:
         ("lm", table), ("lm", pandas.DataFrame(dict(enumerate(columns))).set_axis(names, axis=1)),
         ("candidates", nested), ("lm", tmp_path / "a.parquet"),
     ):  # fmt: skip
-        with pytest.raises(InputError, match=f":1: two columns are called '{name}'$"):
+        with pytest.raises(InputError, match=f":1: two columns are called '{name}'"):
             read(source)
 
 
