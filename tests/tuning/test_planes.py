@@ -7,8 +7,12 @@ import csv
 import numpy as np
 
 from hulltune.report.figures import colour_range
+from hulltune.search.problem import Problem
+from hulltune.tuning.sensitivity import LIKELY
 from hulltune.tuning.surfaces import metric_plane
 from tests.certified.small_problems import small_problem
+from tests.tuning.corpora import random_lists
+from tests.tuning.test_sensitivity import plain_error
 
 
 def test_pixels_are_what_decoding_gives() -> None:
@@ -27,6 +31,21 @@ def test_pixels_are_what_decoding_gives() -> None:
     assert trial is not None
     assert trial[2] == plane.grid_scores.min() == problem.score(np.array([1.0, *trial[:2]]))
     assert plane.now_score == problem.score(weights)
+
+
+def test_cells_by_chance_are_those_of_the_paired_errors_of_decoding() -> None:
+    problem = Problem.of(random_lists(4, sentences=60), "wer")
+    weights = np.array([1.0, 0.5, 1.5])
+    plane = metric_plane(problem, weights, ("f1", "f2"), view=(-2.013, 2.987, -1.017, 1.983), rows=12, seconds=20)
+    chance = plane.chance(10)
+    assert 5 < chance.sum() < 115
+    for row, height in enumerate(plane.heights.tolist()):
+        for column in range(10):
+            others = np.array([1.0, -2.013 + (column + 0.5) * 0.5, height])
+            worse = problem.loss(others) - problem.loss(weights)
+            assert chance[row, column] == (worse <= LIKELY * plain_error(problem, weights, others) + 1e-12)
+    labels = [text.get_text() for text in plane.plot().legends[0].get_texts()]
+    assert "worse by less than chance" in labels
 
 
 def test_the_view_shows_both_weights_and_the_optimum() -> None:

@@ -117,7 +117,8 @@ def range_view(ends: tuple[float | None, float | None], now: float, surface: Met
 
 
 def plot_plane(plane: MetricPlane) -> Picture:
-    """The metric over two weights: better is lighter, with the optimum, the weights now, and a grid if there is one.
+    """The metric over two weights: better is lighter, with the optimum, the weights now, an outline of what is worse
+    by less than chance, and a grid if there is one.
 
     >>> from hulltune import metric_plane, plot_plane
     >>> from hulltune.simulate import simulated_task
@@ -138,6 +139,12 @@ def plot_plane(plane: MetricPlane) -> Picture:
     side = "min" if plane.higher_is_better else "max"
     bar = figure.colorbar(image, ax=axes, extend=side)
     bar.set_label(f"{name} ({direction} is better)")
+    columns = len(plane.heights)
+    chance = plane.chance(columns)
+    if min(chance.shape) > 1 and chance.any() and not chance.all():
+        middles = plane.view[0] + (np.arange(columns) + 0.5) * (plane.view[1] - plane.view[0]) / columns
+        axes.contour(middles, plane.heights, chance, levels=[0.5], colors="black", linewidths=1.2, linestyles="--")
+        axes.plot([], [], color="black", linewidth=1.2, linestyle="--", label="worse by less than chance")
     if len(plane.grid):
         trial = plane.best_of_grid
         assert trial is not None

@@ -56,6 +56,36 @@ class Sensitivity:
         return f"by at most {self.tolerance:.4g}" + ("" if percent is None else f" ({percent:.4g} %)")
 
 
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Weights whose score others are compared with: is theirs worse by more than chance?"""
+
+    problem: Problem
+    loss: float
+    slopes: Floats
+    """The derivatives of the loss by the statistics."""
+    shares: Floats
+    """What each sentence has in a loss with these slopes."""
+
+    @staticmethod
+    def of(problem: Problem, weights: Floats, *, workers: Workers = ALONE) -> Compared:
+        """The weights with their loss; those of a sentence without outputs are left out, which has no segments."""
+        picks = problem.picks(weights, workers=workers)
+        slopes = loss_gradient(problem.metric, picks.total)
+        shares = row_sums(picks.statistics, slopes)
+        some = shares if problem.orders is not None else shares[picks.outputs >= 0]
+        return Compared(problem, float(problem.metric.loss(picks.total)), slopes, some)
+
+    def hardly_worse(self, line: Line, surface: ErrorSurface, tolerance: float | None = None) -> Bools:
+        """For each interval of a learned line: is its score worse by less than chance, or than ``tolerance``?"""
+        allowed: float | Floats = tolerance or 0.0
+        if tolerance is None:
+            allowed = LIKELY * standard_errors(surface, *self.problem.loss_shares(line, self.slopes), self.shares)
+        worse = np.asarray(self.problem.metric.loss(surface.statistics), dtype=np.float64) - self.loss
+        good: Bools = worse <= allowed + ROUNDING * abs(self.loss)
+        return good
+
+
 def sensitivity(
     problem: Problem,
     weights: Floats,
@@ -71,12 +101,7 @@ def sensitivity(
     ``groups`` are the weights that move together, by default the free ones of the constraints, or every weight by
     itself. One line search for each group; outputs that win on these lines are asked for.
     """
-    picks = problem.picks(weights, workers=workers)
-    loss, slopes = float(problem.metric.loss(picks.total)), loss_gradient(problem.metric, picks.total)
-    own_shares = row_sums(picks.statistics, slopes)
-    if problem.orders is None:  # sentences without outputs have no segments
-        own_shares = own_shares[picks.outputs >= 0]
-    names = problem.feature_names
+    compared, names = Compared.of(problem, weights, workers=workers), problem.feature_names
     if groups is None:
         alone = [np.array([k], dtype=np.int64) for k in range(len(names))]
         groups = alone if constraints is None else constraints.free_groups
@@ -95,11 +120,7 @@ def sensitivity(
         def ranges_along(each: tuple[Line, float, list[float]]) -> tuple[Range, Range]:
             line, weight, bounds = each
             surface = problem.surface(line)
-            worse = np.asarray(problem.metric.loss(surface.statistics), dtype=np.float64) - loss
-            allowed: float | Floats = tolerance or 0.0
-            if tolerance is None:
-                allowed = LIKELY * standard_errors(surface, *problem.loss_shares(line, slopes), own_shares)
-            good = worse <= allowed + ROUNDING * abs(loss)
+            good = compared.hardly_worse(line, surface, tolerance)
             cell = np.arange(len(surface)) == np.searchsorted(surface.breakpoints, 0.0, side="right")
             return _around(surface, weight, good, bounds), _around(surface, weight, cell, bounds)
 

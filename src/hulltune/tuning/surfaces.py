@@ -5,15 +5,16 @@ function of two weights, exact along every row of the picture.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from operator import ge
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hulltune.arrays import Floats, as_number
+from hulltune.arrays import Bools, Floats, as_number
 from hulltune.certified.certify import Certified
 from hulltune.errors import InputError, check_most, unknown_name
 from hulltune.metrics.base import Metric
@@ -24,6 +25,7 @@ from hulltune.search.strategy import Setting
 from hulltune.surface import SLIVER
 from hulltune.threads import check_threads
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, weight_vector
+from hulltune.tuning.sensitivity import Compared
 from hulltune.tuning.text_tables import csv_text
 
 if TYPE_CHECKING:
@@ -193,6 +195,8 @@ class MetricPlane:
     heights: Floats
     breakpoints: tuple[Floats, ...]
     scores: tuple[Floats, ...]
+    by_chance: tuple[Bools, ...]
+    """For each interval, whether its score is worse than ``now_score`` by less than chance."""
     now: tuple[float, float]
     """The two weights before any search."""
     now_score: float
@@ -205,10 +209,17 @@ class MetricPlane:
 
     def raster(self, columns: int) -> Floats:
         """The scores as an image: (rows, columns), each pixel with the score at its middle."""
+        return self._pixels(self.scores, columns)
+
+    def chance(self, columns: int) -> Bools:
+        """The image of ``by_chance``."""
+        return self._pixels(self.by_chance, columns)
+
+    def _pixels(self, rows: Sequence[NDArray[Any]], columns: int) -> NDArray[Any]:
         left, right = self.view[:2]
         middles = left + (np.arange(columns) + 0.5) * (right - left) / columns
-        rows = zip(self.breakpoints, self.scores, strict=True)
-        return np.array([scores[np.searchsorted(breakpoints, middles, side="right")] for breakpoints, scores in rows])
+        pairs = zip(self.breakpoints, rows, strict=True)
+        return np.array([values[np.searchsorted(breakpoints, middles, side="right")] for breakpoints, values in pairs])
 
     def to_csv(self) -> str:
         """The plane as CSV: a line for each interval of each row, with the weight of the second feature, the ends of
@@ -283,14 +294,18 @@ def metric_plane(
         best = (best[0] * size, best[1] * size)
     shown = view or _view_around(problem, here, columns, now, best)
     heights = shown[2] + (np.arange(rows) + 0.5) * (shown[3] - shown[2]) / rows
-    lines = [_row(problem, here, columns, float(height), shown) for height in heights]
+    compared = Compared.of(problem, here)
+    breakpoints, scores, by_chance = zip(
+        *(_row(compared, here, columns, float(height), shown) for height in heights), strict=True
+    )
     points = _grid_points(shown, grid)
     return MetricPlane(
         axes=features,
         view=shown,
         heights=heights,
-        breakpoints=tuple(breakpoints for breakpoints, _ in lines),
-        scores=tuple(scores for _, scores in lines),
+        breakpoints=breakpoints,
+        scores=scores,
+        by_chance=by_chance,
         now=now,
         now_score=problem.score(here),
         best=best,
@@ -313,11 +328,15 @@ def _at(weights: Floats, columns: list[int], point: Floats | tuple[float, float]
     return moved
 
 
-def _row(problem: Problem, weights: Floats, columns: list[int], height: float, view: View) -> tuple[Floats, Floats]:
-    """The breakpoints and scores at one height, from left to right."""
-    origin, direction = _at(weights, columns, (0.0, height)), np.eye(len(weights))[columns[0]]
-    (surface,) = problem.surfaces(origin, direction[None], np.array([view[:2]]))
-    return surface.breakpoints, np.asarray(problem.metric.score(surface.statistics), dtype=np.float64)
+def _row(
+    compared: Compared, weights: Floats, columns: list[int], height: float, view: View
+) -> tuple[Floats, Floats, Bools]:
+    """The breakpoints and scores at one height, from left to right, and which are worse by less than chance."""
+    problem, direction = compared.problem, np.eye(len(weights))[columns[:1]]
+    (line,) = problem.learned_lines(_at(weights, columns, (0.0, height)), direction, np.array([view[:2]]))
+    surface = problem.surface(line)
+    scores = np.asarray(problem.metric.score(surface.statistics), dtype=np.float64)
+    return surface.breakpoints, scores, compared.hardly_worse(line, surface)
 
 
 def _view_around(

@@ -45,6 +45,7 @@ function readBase(header) {
   });
   header.planes.forEach((plane, k) => {
     plane.scores = arrays[`plane${k}.scores`];
+    plane.chance = arrays[`plane${k}.chance`];
     plane.heights = arrays[`plane${k}.heights`];
     plane.middles = arrays[`plane${k}.middles`];
   });

@@ -193,6 +193,8 @@ class PagePlane:
     """The weight of the first feature in each column; ``plane.heights`` are those of the second in each row."""
     scores: Floats
     """(rows, columns), from bottom to top and from left to right."""
+    chance: Bools
+    """For each cell, whether its score is worse by less than chance."""
 
     def winners(self, searched: Searched, weights: Floats) -> list[Winners]:
         """The winners along each row of cells."""
@@ -212,4 +214,4 @@ def page_plane(
     plane = metric_plane(problem, weights, names, rows=rows, grid=GRID, seconds=SECONDS)
     left, right = plane.view[:2]
     middles = left + (np.arange(columns) + 0.5) * (right - left) / columns
-    return PagePlane(pair, plane, middles, plane.raster(columns))
+    return PagePlane(pair, plane, middles, plane.raster(columns), plane.chance(columns))

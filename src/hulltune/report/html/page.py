@@ -191,6 +191,7 @@ def _base(
             arrays[f"line{k}.scores{number}"] = metrics[number].units(values)
     for k, plane in enumerate(planes):
         arrays[f"plane{k}.scores"] = metrics[0].units(plane.scores)
+        arrays[f"plane{k}.chance"] = plane.chance.astype(np.uint8)
         arrays[f"plane{k}.heights"] = plane.plane.heights
         arrays[f"plane{k}.middles"] = plane.middles
     few = len(names) <= MOST_WEIGHTS

@@ -18,6 +18,22 @@ function cividis(share) {
   return CIVIDIS[low].map((value, k) => Math.round(value + (place - low) * (CIVIDIS[low + 1][k] - value)));
 }
 
+/** The sides between cells that are worse by less than chance and the others, as a path over 1000 by 1000. */
+function outlineOf({chance, rows, columns}) {
+  const width = 1000 / columns,
+    height = 1000 / rows,
+    path = [];
+  for (let row = 0; row < rows; row++)
+    for (let column = 0; column < columns; column++) {
+      const at = row * columns + column,
+        x = column * width,
+        y = (rows - 1 - row) * height;
+      if (column + 1 < columns && chance[at] !== chance[at + 1]) path.push(`M${(x + width).toFixed(1)} ${y.toFixed(1)}v${height.toFixed(1)}`);
+      if (row + 1 < rows && chance[at] !== chance[at + columns]) path.push(`M${x.toFixed(1)} ${y.toFixed(1)}h${width.toFixed(1)}`);
+    }
+  return path.join("");
+}
+
 /** The plane in an element. `move` is called with a row and a column. */
 function makePlane(page, number, root, move) {
   const plane = page.planes[number],
@@ -56,6 +72,12 @@ function makePlane(page, number, root, move) {
       "vector-effect": "non-scaling-stroke",
     });
   for (const point of plane.grid) marks.append(dot(point, 6, "#000"), dot(point, 4, "#fff"));
+  const outline = outlineOf(plane);
+  for (const [stroke, width] of [
+    ["#fff", 3],
+    ["#000", 1.2],
+  ])
+    marks.append(make("path", {d: outline, fill: "none", stroke, "stroke-width": width, "vector-effect": "non-scaling-stroke"}));
   const layer = make("div", {className: "plane-marks"});
   const place = (element, [x, y]) => {
     element.style.left = `${xOf(x) / 10}%`;
@@ -156,6 +178,7 @@ function makePlane(page, number, root, move) {
     `● these weights ${scoreText(page.score, metric.digits)}`,
     plane.start &&
       (inView(plane.start) ? "◇ start" : `start at ${short(plane.start[0])}, ${short(plane.start[1])}, outside of the picture`),
+    outline && `▭ outlined: worse by less than chance than these weights`,
     plane.gridBest && `□ best of ${plane.grid.length} grid points ${scoreText(plane.gridBest.score, metric.digits)}`,
   ];
   root.append(
