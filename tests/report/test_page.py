@@ -191,6 +191,18 @@ def test_the_summary_has_the_scores_of_the_result() -> None:
         assert f"{weight:.5g}".replace("-", "−") in text
 
 
+def test_the_verdict_stands_before_the_scores() -> None:
+    unseen = simulated_task(sentences=20, candidates=10, seed=2)
+    for more in ({}, {"heldout": unseen.lists}):
+        found = tune(TASK.lists, **{**QUICK, **more})
+        kind = {True: "verdict", False: "verdict doubted", None: "verdict unknown"}[found.verdict.established]
+        told = f'<p class="{kind}">{found.verdict.sentence}</p>'
+        text = page_html(subject_of(found, found.problem), compact=True)
+        assert text.index(told) < text.index('<table class="scores">')
+        others = {name: weight + 1.0 for name, weight in found.weights.items()}
+        assert found.verdict.sentence not in page_html(subject_of(others, found.problem), compact=True)
+
+
 def test_a_certificate_is_told() -> None:
     found = tune(
         random_lists(1), metric="wer", search=Certified(gap=0.0), constraints=Constraints(free=("f0", "f1")), also=()

@@ -6,12 +6,13 @@ import csv
 
 import numpy as np
 
+from hulltune import tune
 from hulltune.report.figures import colour_range
 from hulltune.search.problem import Problem
 from hulltune.tuning.sensitivity import LIKELY
 from hulltune.tuning.surfaces import metric_plane
 from tests.certified.small_problems import small_problem
-from tests.tuning.corpora import random_lists
+from tests.tuning.corpora import QUICK, random_lists
 from tests.tuning.test_sensitivity import plain_error
 
 
@@ -46,6 +47,15 @@ def test_cells_by_chance_are_those_of_the_paired_errors_of_decoding() -> None:
             assert chance[row, column] == (worse <= LIKELY * plain_error(problem, weights, others) + 1e-12)
     labels = [text.get_text() for text in plane.plot().legends[0].get_texts()]
     assert "worse by less than chance" in labels
+
+
+def test_error_rates_are_drawn_in_per_cent() -> None:
+    for metric, is_rate in (("wer", True), ("bleu", False)):
+        result = tune(random_lists(3, sentences=20), **{**QUICK, "metric": metric})
+        for figure in (result.plot_surface("f1"), result.plot_sensitivity(), result.plot_plane("f0", "f1", rows=9)):
+            figure.draw_without_rendering()
+            ticks = [axes.yaxis.get_major_formatter()(0.25, 0) for axes in figure.axes if axes.get_visible()]
+            assert ("25 %" in ticks) == is_rate
 
 
 def test_the_view_shows_both_weights_and_the_optimum() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hulltune.arrays import Floats
+from hulltune.metrics.counts import percent_of
 from hulltune.report.picture import new_picture
 from hulltune.semirings.hull_picture import COLOURS
 from hulltune.wording import counted
@@ -59,6 +60,7 @@ def plot_surface(surface: MetricSurface, *, view: tuple[float, float] | None = N
         axes.margins(y=0.08)
         axes.set_xlabel(surface.axis if number == 0 else "close-up of the best")
         axes.spines[["top", "right"]].set_visible(False)
+        _in_percent(axes.yaxis, surface.metric)
     if close is not None:
         panels[0, 1].locator_params(axis="x", nbins=3)
     direction = "higher" if surface.higher_is_better else "lower"
@@ -102,6 +104,7 @@ def plot_sensitivity(surfaces: Sequence[MetricSurface], found: Sensitivity, name
         axes.set_title(name if len(name) < 36 else f"{name[:34]}…", fontsize=10)
         axes.spines[["top", "right"]].set_visible(False)
     first = surfaces[0]
+    _in_percent(panels[0, 0].yaxis, first.metric)
     figure.supylabel(f"{first.metric.split('|')[0]} ({'higher' if first.higher_is_better else 'lower'} is better)")
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", frameon=False, fontsize=9, ncols=2)
@@ -139,6 +142,7 @@ def plot_plane(plane: MetricPlane) -> Picture:
     side = "min" if plane.higher_is_better else "max"
     bar = figure.colorbar(image, ax=axes, extend=side)
     bar.set_label(f"{name} ({direction} is better)")
+    _in_percent(bar.ax.yaxis, plane.certificate.metric)
     columns = len(plane.heights)
     chance = plane.chance(columns)
     if min(chance.shape) > 1 and chance.any() and not chance.all():
@@ -172,6 +176,12 @@ def plot_plane(plane: MetricPlane) -> Picture:
     axes.set_title(proof.metric, fontsize=8, color="0.4")
     figure.legend(loc="outside lower center", frameon=False, fontsize=9, ncols=3)
     return figure
+
+
+def _in_percent(axis: Any, signature: str) -> None:
+    """Label the ticks of an axis of scores in per cent, where the metric is an error rate."""
+    if percent_of(signature, 0.0) is not None:
+        axis.set_major_formatter(lambda score, _: f"{percent_of(signature, score):.4g} %")
 
 
 def colour_range(scores: Floats, best: float, *, higher_is_better: bool) -> tuple[float, float]:
