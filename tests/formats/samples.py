@@ -409,7 +409,7 @@ FORESTS = [
         number="-1.5",
         word="home",
         may_be_empty=False,
-        broken=(Broken("17 home", "home", "4 fields"),),
+        broken=(Broken("17 home", "home", "got '0 2 home 1,-30'"),),
     ),
 ]
 

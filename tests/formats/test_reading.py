@@ -63,7 +63,7 @@ def test_what_cannot_be_sniffed_or_opened(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected the name of a file"):
         read([3])
     with pytest.raises(InputError, match="missing"):
-        read(tmp_path / "a", missing=1)
+        read(tmp_path / "a", missing=1, format="jsonl")
     with pytest.raises(InputError, match="dtype"):
         read(tmp_path / "a", dtype=np.int32)
     with pytest.raises(InputError, match="unknown way to handle errors"):
