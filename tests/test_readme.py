@@ -58,9 +58,9 @@ def test_the_commands_of_each_user_run(
     (block,) = re.findall(r"^    # speech: .*?(?=^\S)", PAGE.text, flags=re.DOTALL | re.MULTILINE)
     users = [part.split("\n") for part in textwrap.dedent(block).strip().split("\n\n")]
     assert len(users) == 4
-    assert all(len(lines) == 3 and lines[0].startswith("# ") for lines in users)
+    assert all(len(lines) in (3, 4) and lines[0].startswith("# ") for lines in users)
     commands = [shlex.split(line)[1:] for lines in users for line in lines[1:] if line.startswith("hulltune ")]
-    assert [words[0] for words in commands] == ["tune", "surface", "tune", "tune", "loop", "compare"]
+    assert [words[0] for words in commands] == ["tune", "surface", "tune", "tune", "tune", "loop", "compare"]
     monkeypatch.chdir(tmp_path)
     write_inputs_of_users(tmp_path)
     for words in commands:
@@ -89,6 +89,10 @@ def write_inputs_of_users(folder: Path) -> None:
     (folder / "dev.de").write_text("das Haus ist klein\n" * 6, encoding="utf-8")
     rows = [f"q{n},{text},{value},{int(text == '4')}" for n in range(6) for text, value in (("4", -2 - n), ("5", -4))]
     (folder / "samples.csv").write_text("\n".join(["question,text,logprob,correct", *rows]) + "\n", encoding="utf-8")
+    for name, scores in (("bm25", (9, 8, 1)), ("dense", (0.2, 0.9, 0.1))):
+        lines = [f"{query} Q0 d{k} {k} {score} {name}\n" for query in (1, 2) for k, score in enumerate(scores)]
+        (folder / f"{name}.run").write_text("".join(lines), encoding="utf-8")
+    (folder / "qrels.txt").write_text("1 0 d1 1\n2 0 d0 2\n", encoding="utf-8")
     (folder / "a.ini").write_text("[weight]\nlm= 1.0\ntm= 0.5\n", encoding="utf-8")
     decoder = folder / "run"
     decoder.write_text("#!/bin/sh\ncat dev.nbest\n", encoding="utf-8")
