@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 LIST_FORMATS = (
-    "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
+    "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "hits", "packed",
 )  # fmt: skip
 """Formats of lists, the common ones first; a packed file holds any dataset."""
 FOREST_FORMATS = (

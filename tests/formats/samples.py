@@ -117,6 +117,49 @@ RANKINGS = [
             Broken("d2", "d1", r"document d1 of query q1 again \(first in line 1\)"),
         ),
     ),
+    Sample(
+        "csv",
+        "qid,docid,bm25,dense,grade\nq1,d1,-1.5,2,1\nq1,d2,3,4,0\nq2,d30,5,6,2\n",
+        "of documents",
+        number="-1.5",
+        word="d30",
+        may_be_empty=False,
+        broken=(
+            Broken("q1,d2", "q1,d1", "document d1 of query q1 again; expected each once"),
+            Broken("4,0", "4,nan", "feature 'grade' is nan; expected a finite number"),
+            Broken("4,0", "4,good", "column 'grade' is 'good'; expected a finite number"),
+        ),
+    ),
+    Sample(
+        "hits",
+        '{"qid": "q1", "hits": {"hits": [{"_id": "d1", "fields": {"_ltrlog": [{"log": [{"name": "a", "value": 2}]}]}},'
+        '{"_id": "d2", "fields": {"_ltrlog": [{"log": [{"name": "a", "value": -1.5}]}]}}]}}\n'
+        '{"qid": "q2", "hits": {"hits": ['
+        '{"_id": "d30", "fields": {"_ltrlog": [{"log": [{"name": "a", "value": 3}]}]}}]}}\n',
+        "of Elasticsearch",
+        number="-1.5",
+        word="d30",
+        may_be_empty=False,
+        broken=(
+            Broken('"_id": "d2"', '"_id": "d1"', "hit 1 of query q1: document d1 of query q1 again"),
+            Broken('"value": -1.5', '"value": "x"', "hit 1 of query q1: feature 'a' is 'x'; expected a number"),
+            Broken('"qid": "q2", ', "", "no query_id; expected the id of the query beside the hits"),
+        ),
+    ),
+    Sample(
+        "hits",
+        '{"qid": "q1", "root": {"children": [{"id": "id:n:t::d1", "fields": {"matchfeatures": {"bm25(text)": 2}}}]}}\n'
+        '{"qid": "q2", "root": {"children": [{"id": "id:n:t::d1", "fields": {"matchfeatures": {"bm25(text)": 1}}},'
+        '{"id": "id:n:t::d2", "fields": {"matchfeatures": {"bm25(text)": -1.5}}}]}}\n',
+        "of Vespa",
+        number="-1.5",
+        word="t::d2",
+        may_be_empty=False,
+        broken=(
+            Broken('{"bm25(text)": -1.5}', '{"bm25(text)": {"type": "tensor"}}', r"feature 'bm25\(text\)' is .*tensor"),
+            Broken('"matchfeatures": {"bm25(text)": -1.5}', "", "hit 1 of query q2: no logged features"),
+        ),
+    ),
 ]
 
 LISTS = [

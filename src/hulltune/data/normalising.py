@@ -18,7 +18,7 @@ from hulltune.names import NORMALISATIONS
 RRF_CONSTANT = 60.0
 """The constant of Cormack et al. (2009)."""
 _NUMBER = re.compile(r"-?[0-9.]+(e[+-]?[0-9]+)?")
-_SPELLING = re.compile(r"(?P<name>\w+)(?::k=(?P<constant>[0-9.]+))?")
+_SPELLING = re.compile(r"(?P<name>\w+)(?::k=(?P<constant>[0-9]+(\.[0-9]+)?))?")
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,10 @@ class Normalisation:
         np.maximum.at(largest, queries, scores)
         with np.errstate(invalid="ignore", over="ignore"):
             if self.name == "minmax":
-                span = largest - least
+                part = np.where(np.maximum(np.abs(least), np.abs(largest)) > 1e300, 0.25, 1.0)  # or spans are infinite
+                span, least = part * largest - part * least, part * least
                 flat = span[queries] == 0.0
-                shares = (scores - least[queries]) / np.where(flat, 1.0, span[queries])
+                shares = (part[queries] * scores - least[queries]) / np.where(flat, 1.0, span[queries])
                 return np.where(flat, 1.0, shares)
             # Sizes first: squares of large or small scores would over- or underflow.
             size = np.maximum(np.abs(least), np.abs(largest))

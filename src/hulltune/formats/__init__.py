@@ -10,8 +10,8 @@ What is where:
   score_folder; beside them: further_features (scores in other files, and what the words give)
 - formats of forests: forest_text (also Joshua's), cdec_json, travatar, moses_graph, plf
 - formats of lattices: openfst, kaldi, slf, k2; parts of the first two: fst_binary, fst_text, symbols
-- documents that rankers scored: trec (runs and judgements), letor; rankings (what becomes lists of them), engines
-  (weights as search engines take them)
+- documents that rankers scored: trec (runs and judgements), letor, hits (features that search engines log); rankings
+  (what becomes lists of them), engines (weights as search engines take them)
 - beside them: packed (packed files), references, weights, result_files
 - what readers share: streams (files), numbers; for JSON: json_text; for forests: forest_building,
   lattice_writing, word_rules; what writers share: writing (files that appear whole)

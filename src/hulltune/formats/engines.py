@@ -70,9 +70,11 @@ def engine_text(weights: Mapping[str, float], normalisation: Normalisation, engi
 
 
 def _shares(ranked: Ranked) -> list[float]:
-    """The weights with the sum 1."""
-    total = sum(ranked.weights.values())
-    return [as_written(weight / total) for weight in ranked.weights.values()]
+    """The weights with the sum 1; what rounding leaves is given to the largest."""
+    total, unit = sum(ranked.weights.values()), 10**DIGITS
+    parts = [round(unit * weight / total) for weight in ranked.weights.values()]
+    parts[parts.index(max(parts))] += unit - sum(parts)
+    return [part / unit for part in parts]
 
 
 def _json(value: Any) -> str:

@@ -139,15 +139,24 @@ def records(
         if len(text) > PIECE:
             check_memory(10 * len(text), f"{os.fspath(path)}:{line}: a line of {size_text(len(text))}")
         try:
-            record = _DECODER.decode(text)
-            if isinstance(record, dict):
-                yield line, record
-                continue
-            reason = f"got {shown(record)}; expected {expected}"
+            record = object_in(text, expected)
         except LineError as fault:
-            reason = str(fault)
-        except RecursionError:
-            reason = f"nested too deeply; expected {expected}"
-        except ValueError as error:
-            reason = f"no JSON ({error}); expected {expected}" if text.strip() else f"blank line; expected {expected}"
-        collector.fault(os.fspath(path), line, reason, lost=None)
+            collector.fault(os.fspath(path), line, fault, lost=None)
+        else:
+            yield line, record
+
+
+def object_in(text: str, expected: str) -> dict[str, Any]:
+    """The object that a text spells; LineError, which says what was ``expected``, for anything else."""
+    try:
+        record = _DECODER.decode(text)
+    except LineError:
+        raise
+    except RecursionError:
+        raise LineError(f"nested too deeply; expected {expected}") from None
+    except ValueError as error:
+        reason = f"no JSON ({error})" if text.strip() else "blank line"
+        raise LineError(f"{reason}; expected {expected}") from None
+    if not isinstance(record, dict):
+        raise LineError(f"got {shown(record)}; expected {expected}")
+    return record

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import math
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
-from hulltune.data.dataset import Dataset, Provenance, References, Skipped
+from hulltune.data.dataset import Dataset, Provenance, References, SentenceId, Skipped
 from hulltune.data.lists import lists_of_texts
 from hulltune.data.normalising import Normalisation
 from hulltune.errors import InputError
-from hulltune.formats.streams import LineError
+from hulltune.formats.rows import RowCollector
+from hulltune.formats.streams import LineError, Problems
 from hulltune.wording import counted
+
+if TYPE_CHECKING:
+    from hulltune.formats.records import Columns
 
 
 @dataclass
@@ -50,6 +57,62 @@ def told_of(skipped: Sequence[Skipped]) -> str:
     return f" (skipped {counted(len(skipped), 'line')}, first {skipped[0]})" if skipped else ""
 
 
+class DocumentCollector(RowCollector):
+    """A collector of ranked documents, one by one: sentences are queries, texts the names of documents.
+
+    A feature that a document lacks stays missing until scores are normalised; one without a grade is not judged.
+    """
+
+    def __init__(self, problems: Problems, columns: Columns | None = None) -> None:
+        super().__init__(problems, missing=0.0, columns=columns)
+        self._once = Once()
+        self._queries: list[str] = []
+        self._documents: list[str] = []
+        self._grades = array("d")
+
+    @staticmethod
+    def beside(collector: RowCollector) -> DocumentCollector:
+        """Who takes the documents that a collector of hypotheses meets; one for all files."""
+        if not isinstance(collector.documents, DocumentCollector):
+            collector.documents = DocumentCollector(collector.problems, collector.columns)
+        return collector.documents
+
+    def add(
+        self,
+        sentence: SentenceId,
+        text: str,
+        features: Mapping[str, float],
+        score: float | None = None,
+        qualities: Mapping[str, float] | None = None,
+    ) -> None:
+        """Take a document; LineError if it is at fault."""
+        scores = dict(features) | ({} if score is None else {"score": score})
+        self._check(scores, None)
+        grade = scores.pop(self.columns.grade or "", math.nan)
+        self._once.take(sentence, text)
+        super().add(sentence, text, scores)
+        self._queries.append(str(sentence))
+        self._documents.append(text)
+        self._grades.append(grade)
+
+    def lists(self, normalisation: Normalisation, provenance: Sequence[Provenance]) -> Dataset:
+        """The lists of all queries, with what was skipped."""
+        rows, where = self.rows(), ", ".join(each.file for each in provenance)
+        if not len(rows.keys):
+            raise InputError(f"{where}: no document{told_of(self.problems.skipped)}")
+        if not rows.feature_names:
+            raise InputError(f"{where}: no scores; expected a column for each ranker beside query and document")
+        scores = np.full((len(rows.keys), len(rows.feature_names)), np.nan, order="F")
+        rows.fill(scores, np.arange(len(rows.keys)))
+        queries, documents, grades = Names(), Names(), np.frombuffer(self._grades)
+        ranked = RankedDocuments(
+            list(dict.fromkeys(self._queries)), list(dict.fromkeys(self._documents)), queries.of(self._queries),
+            documents.of(self._documents), scores, None if np.all(np.isnan(grades)) else grades,
+        )  # fmt: skip
+        found = ranked.lists(rows.feature_names, normalisation, tuple(provenance))
+        return replace(found, skipped=tuple(self.problems.skipped))
+
+
 @dataclass(frozen=True, eq=False)
 class RankedDocuments:
     """Rows of documents of queries, with their features; NaN where one is missing."""
@@ -60,7 +123,7 @@ class RankedDocuments:
     documents: Int64s
     scores: Floats
     grades: Floats | None = None
-    """The grade of each row, if the rows are judged."""
+    """The grade of each row, NaN for one that is not judged; None if none is."""
     have_ids: bool = True
     """Whether the names of documents come from the data, and are no numbers of lines."""
 
@@ -95,5 +158,7 @@ class RankedDocuments:
 
 def _references(texts: Sequence[str], grades: Floats, offsets: Int64s) -> References:
     """Judgements as references: a text for each document, its grade before it."""
-    judged = [f"{grade:g} {text}" for grade, text in zip(grades.tolist(), texts, strict=True)]
-    return tuple(tuple(judged[first:last]) for first, last in itertools.pairwise(offsets.tolist()))
+    judged = [
+        "" if math.isnan(grade) else f"{grade:g} {text}" for grade, text in zip(grades.tolist(), texts, strict=True)
+    ]
+    return tuple(tuple(filter(None, judged[first:last])) for first, last in itertools.pairwise(offsets.tolist()))

@@ -31,7 +31,7 @@ from hulltune.formats.jsonl import RECORDS, read_records
 from hulltune.formats.letor import read_letor
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.packed import open_packed
-from hulltune.formats.rankings import told_of
+from hulltune.formats.rankings import DocumentCollector, told_of
 from hulltune.formats.records import Columns
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.registry import SUMMED, reader
@@ -50,6 +50,8 @@ COLUMNS = ("id_column", "text_column", "ref_column", "source_column", "ignore")
 """The options that say what columns mean."""
 WITH_COLUMNS = ("csv", "tsv", "parquet", "jsonl")
 """The formats of lists that have columns or keys with names."""
+FOR_RANKINGS = ("normalise", "window")
+"""The options for scores of rankers."""
 FOR_LISTS, FOR_FORESTS = ("add", "on_error", *COLUMNS), ("ids", "negate", "drop", "symbols")
 """The options that suit only one kind of data."""
 
@@ -131,10 +133,10 @@ def _zero(reading: Reading) -> float | None:
 
 def _from_rows(reading: Reading, source: Any, reader: Callable[[Any, RowCollector], None], what: str) -> Dataset:
     """The dataset of hypotheses from memory, which is read like a file."""
-    _check_for_memory(reading, what, "missing", "on_error", "add", "features", "dtype", *COLUMNS)
+    _check_for_memory(reading, what, "missing", "on_error", "add", "features", "dtype", *FOR_RANKINGS, *COLUMNS)
     collector = _collector(reading)
     reader(source, collector)
-    return _lists(reading, collector.rows(), [Provenance(what, what)], collector.problems)
+    return _of_collector(reading, collector, [Provenance(what, what)])
 
 
 def _from_memory(reading: Reading, source: Any) -> Dataset:
@@ -199,20 +201,54 @@ def _read_lists(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
             names = (name for name in COLUMNS if name != "ignore")  # which suits all lists
             _refuse(reading, names, f"is for tables and JSON lines, and this is {file.format}; leave it out")
     if any(file.format in RANKING_FORMATS for file in files):
-        return add_builtin_features(_without_ignored(reading, _read_rankings(reading, files)), reading.features)
-    _refuse(reading, ("window",), "is for scores of rankers in runs; leave it out")
+        found = _without_ignored(reading, _read_rankings(reading, files))
+        return _as_type(add_builtin_features(found, reading.features), reading.dtype)
+    if any(file.format == "packed" for file in files):
+        _check_no_rankings(reading)
+        return add_builtin_features(_without_ignored(reading, _open_packed(reading, files)), reading.features)
+    formats = {file.format for file in files}
+    if "moses" not in formats:
+        return _of_collector(reading, _collected(reading, files), provenance)
+    if len(formats) > 1:
+        raise InputError(f"the files are in different formats ({', '.join(sorted(formats))})")
+    problems = Problems(reading.on_error)
+    moses = MosesReader(problems=problems, missing=_zero(reading), dtype=np.dtype(reading.dtype))
+    for file in files:
+        moses.first = file.first
+        moses.read(file.source)
+    return _lists(reading, moses.rows(), provenance, problems)
+
+
+def _of_collector(reading: Reading, collector: RowCollector, provenance: Sequence[Provenance]) -> Dataset:
+    """The dataset of what was collected: documents of queries, or hypotheses."""
+    documents = collector.documents
+    if not isinstance(documents, DocumentCollector):
+        return _lists(reading, collector.rows(), provenance, collector.problems)
+    if len(collector):
+        where = ", ".join(origin.file for origin in provenance)
+        raise InputError(f"{where}: lists and documents of queries together; expected one kind")
+    _refuse(reading, ("add",), "is for other lists; give the scores as a further column")
+    found = documents.lists(_normalisation(reading, "none"), provenance)
+    return _as_type(add_builtin_features(found, reading.features), reading.dtype)
+
+
+def _normalisation(reading: Reading, usual: str) -> Normalisation:
+    """What becomes of the scores of rankers."""
+    return Normalisation.of(reading.normalise or usual, reading.missing, reading.window)
+
+
+def _check_no_rankings(reading: Reading) -> None:
+    """Refuse what is for the scores of rankers alone."""
+    _refuse(reading, FOR_RANKINGS, "is for scores of rankers: runs, LETOR, tables of queries and documents")
     if reading.missing not in (None, 0.0):
         raise OptionError(
-            "missing", f"{reading.missing} is for scores of rankers in runs; expected 0 (fill in other values before)"
+            "missing", f"{reading.missing} is for scores of rankers; expected 0 (fill in other values before)"
         )
-    if any(file.format == "packed" for file in files):
-        return add_builtin_features(_without_ignored(reading, _open_packed(reading, files)), reading.features)
-    rows, problems = _rows(reading, files)
-    return _lists(reading, rows, provenance, problems)
 
 
 def _lists(reading: Reading, rows: Rows, provenance: Sequence[Provenance], problems: Problems) -> Dataset:
     """The dataset of rows, with the further features of the options."""
+    _check_no_rankings(reading)
     if not len(rows.ids):
         where = ", ".join(origin.file for origin in provenance)
         raise InputError(f"{where}: no candidate lists{told_of(problems.skipped)}")
@@ -238,13 +274,11 @@ def _read_rankings(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
     _refuse(reading, ("add",), "is for other lists; give the scores as a further run")
     formats, problems = sorted({file.format for file in files}), Problems(reading.on_error)
     if formats == ["trec"]:
-        normalisation = Normalisation.of(reading.normalise or "minmax", reading.missing, reading.window)
-        return read_runs([file.source for file in files], normalisation, reading.negate, problems)
+        return read_runs([file.source for file in files], _normalisation(reading, "minmax"), reading.negate, problems)
     if len(files) > 1:
         raise InputError(f"{files[1].source.name}: expected runs alone, or one LETOR file (got {', '.join(formats)})")
     _refuse(reading, ("negate",), "is for forests and runs; leave it out")
-    normalisation = Normalisation.of(reading.normalise or "none", reading.missing, reading.window)
-    return read_letor(files[0].source, normalisation, problems)
+    return read_letor(files[0].source, _normalisation(reading, "none"), problems)
 
 
 def _open_packed(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
@@ -261,18 +295,8 @@ def _open_packed(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
     return lists
 
 
-def _rows(reading: Reading, files: Sequence[FoundFile]) -> tuple[Rows, Problems]:
-    """The rows of all files, and their faults. The kernel reads Moses lists; other formats go through one collector."""
-    formats = {file.format for file in files}
-    if "moses" in formats and len(formats) > 1:
-        raise InputError(f"the files are in different formats ({', '.join(sorted(formats))})")
-    if "moses" in formats:
-        problems = Problems(reading.on_error)
-        moses = MosesReader(problems=problems, missing=_zero(reading), dtype=np.dtype(reading.dtype))
-        for file in files:
-            moses.first = file.first
-            moses.read(file.source)
-        return moses.rows(), problems
+def _collected(reading: Reading, files: Sequence[FoundFile]) -> RowCollector:
+    """What all files have, taken by one collector."""
     collector = _collector(reading)
     for first, part in groupby(files, key=lambda file: file.first):
         collector.first = first
@@ -283,7 +307,7 @@ def _rows(reading: Reading, files: Sequence[FoundFile]) -> tuple[Rows, Problems]
         for file in some:
             if file.format != "nemo":
                 reader(file.format)(file.source, collector)
-    return collector.rows(), collector.problems
+    return collector
 
 
 # Forests, and lists among them.
@@ -412,6 +436,7 @@ def _columns(reading: Reading) -> Columns:
         ref=tuple(reading.ref_column),
         source=reading.source_column,
         ignore=tuple(reading.ignore),
+        ranked=any(name in reading.given for name in FOR_RANKINGS),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -18,12 +18,17 @@ from hulltune.arrays import as_number
 from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.numbers import is_missing, json_id, plain_number, shown
+from hulltune.formats.rankings import DocumentCollector
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import LineError
 from hulltune.wording import counted
 
 REFERENCE = re.compile(r"refs?|ref_[0-9]+", flags=re.ASCII)
 TRUTH = {"true": 1.0, "false": 0.0}
+QUERIES = ("qid", "query_id", "q_id", "query")
+DOCUMENTS = ("docid", "doc_id", "docno", "doc", "document_id", "document")
+GRADES = ("grade", "label", "relevance", "rel")
+"""The usual names of the columns of ranked documents, where there are several the first."""
 FEATURES = "features"
 """The key whose object has features: of a candidate, and further ones of a flat JSON line."""
 
@@ -40,6 +45,24 @@ class Columns:
     ref: tuple[str, ...] = ()
     source: str | None = None
     ignore: tuple[str, ...] = ()
+    ranked: bool = False
+    """Whether the rows are documents of queries, each with its scores by rankers."""
+    grade: str | None = None
+    """The column with the grades of ranked documents."""
+
+    def of_documents(self, names: Sequence[str]) -> Columns | None:
+        """The columns of ranked documents among these names; None if nothing says that these are some."""
+        if not self.ranked and (self.id or self.text or {"id", "text"} <= set(names)):
+            return None
+
+        def named(given: str | None, *usual: str) -> str | None:
+            return given or next((name for name in usual if name in names), None)
+
+        further = ("id", "text") if self.ranked else ()
+        query, document = named(self.id, *QUERIES, *further[:1]), named(self.text, *DOCUMENTS, *further[1:])
+        if query is None or document is None:
+            return None
+        return replace(self, ranked=True, id=query, text=document, grade=named(None, *GRADES))
 
     def role(self, name: str) -> str:
         """The role of a column: "id", "text", "ref", "source", "score", "ignored" or "feature"."""
@@ -118,6 +141,7 @@ class RecordReader:
     def take_header(self, names: Sequence[str]) -> None:
         """Take the names of the columns of a table, which all rows have."""
         check_once(self._where, names)
+        self._rank(names)
         self._columns.check(f"{self._where}:1", names)
         self._header = list(names)
 
@@ -132,13 +156,23 @@ class RecordReader:
     def take_rows(self, rows: Iterable[Sequence[Any]]) -> None:
         """Take typed rows; for messages they count as lines after a header."""
         for line, row in enumerate(rows, start=2):
-            self.take_row(line, row)
+            # Libraries of tables have NaN where a ranker did not return a document.
+            self.take_row(line, [None if _is_nothing(v) else v for v in row] if self._columns.ranked else row)
+
+    def _rank(self, names: Sequence[str]) -> None:
+        """Take documents of queries from now on, if the names say that these are some."""
+        columns = self._columns.of_documents(names)
+        if columns is not None:
+            self._columns, self._id, self._text = columns, columns.id or "", columns.text or ""
+            self._collector = DocumentCollector.beside(self._collector)
+            self._collector.columns = columns
 
     # Records.
 
     def take(self, line: int, place: int, record: Mapping[str, Any]) -> None:
         """Take a record. Where none has an id, its place is one."""
         if self._is_flat is None:
+            self._rank([] if "candidates" in record else list(map(str, record)))
             self._is_flat = "candidates" not in record and self._text in record
         if self._is_flat:
             self._names.update(dict.fromkeys(map(str, record)))
@@ -265,7 +299,8 @@ class RecordReader:
             else:
                 row.features[name] = number
         elif role == "id":
-            row.sentence = json_id(value)
+            is_name = self._columns.ranked and isinstance(value, str)  # as judgements have it, with leading zeros
+            row.sentence = (value.strip() or None) if is_name else json_id(value)
             if row.sentence is None:
                 raise LineError(f"id is {shown(value)}; expected a name or a number")
         elif role == "text":

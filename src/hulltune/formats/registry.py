@@ -61,6 +61,7 @@ _FORMATS = {
     "nemo": Format(False, "toolkits.looks_like_nemo"),
     "srilm": Format(False, "srilm.looks_like", "srilm.read_srilm"),
     "sockeye": Format(False, "toolkits.looks_like_sockeye", "toolkits.read_sockeye"),
+    "hits": Format(False, "hits.looks_like", "hits.read_hits"),
     "jsonl": Format(False, "jsonl.looks_like", "jsonl.read_jsonl", "jsonl.write_jsonl", ".jsonl"),
     "score-folder": Format(False, "", "score_folder.read_score_folder"),
 }

@@ -306,6 +306,8 @@ class RowCollector:
         self.columns = columns or Columns()
         self.first = 0
         """The sentence that further hypotheses and mentions count from: sentence n of theirs is ``first + n``."""
+        self.documents: RowCollector | None = None
+        """Who takes the rows instead, where these are documents that rankers scored."""
         self._missing = missing
         self._qualities: dict[str, dict[int, float]] = {}
         self._numbers: dict[SentenceId, int] = {}

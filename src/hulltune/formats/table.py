@@ -2,6 +2,7 @@
 
 Columns ``id`` and ``text`` are required; ``score`` is the total score, ``source`` the source, ``ref`` (or ``ref_0``,
 ``ref_1``, …) the references; every other column is a feature. Options give these columns other names (see Columns).
+Without these two, columns such as ``qid`` and ``docid`` say that the rows are documents that rankers scored.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def _has_header(head: bytes, delimiter: str, columns: Columns) -> bool:
     first = first_line(head)
     cells = [cell.strip().strip('"') for cell in first.split(delimiter)]
     wanted = {columns.id or "id", columns.text or "text"}
-    return wanted <= set(cells) and not first.lstrip().startswith("{")
+    are_known = wanted <= set(cells) or columns.of_documents(cells) is not None
+    return are_known and not first.lstrip().startswith("{")
 
 
 def read_csv(path: str | os.PathLike[str], collector: RowCollector) -> None:
