@@ -9,6 +9,7 @@ IRREGULAR = {
     "hypothesis": "hypotheses",
     "box": "boxes",
     "entry": "entries",
+    "query": "queries",
     "search": "searches",
     "try": "tries",
     "query": "queries",

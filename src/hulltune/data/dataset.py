@@ -388,7 +388,7 @@ class Dataset:
                 " (--ref FILE), or, where candidates have a quality, --metric mean:column=NAME" if self.is_lists else ""
             )
             raise InputError(f"no references: the {what} carry none, and no reference file was given; give one{hint}")
-        if not all(self.references):
+        if not all(self.references) and self.normalisation is None:  # queries may lack judgements
             filled = np.diff(self.corpus.sentence_edges) > 0
             for name, texts, has_some in zip(self.ids, self.references, filled.tolist(), strict=True):
                 if not texts and self.is_lists and has_some:

@@ -12,6 +12,7 @@ from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset, References
 from hulltune.data.forest import feature_vector
 from hulltune.data.matching import matched_aloud
+from hulltune.errors import InputError
 from hulltune.formats.read import DataLike, read
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.weights import normalisation_in, read_weights
@@ -50,7 +51,19 @@ def as_dataset(data: DataLike, references: ReferencesLike = None, *metrics: Metr
 def judged(dataset: Dataset, references: References | None, *metrics: Metric, any_order: bool = False) -> Dataset:
     """The dataset with these references, or its own, as metrics need it (see ``as_dataset`` and ``matched_aloud``)."""
     qualities = [name for metric in metrics for name in metric.reads]
-    needed = not metrics or any(metric.needs_references for metric in metrics)
+    asking = [metric for metric in metrics if metric.needs_references]
+    needed = not metrics or any(metric.answers == "winner" for metric in asking)
+    for metric in asking:
+        if metric.answers == "winner" and dataset.normalisation is not None:
+            raise InputError(
+                f"{metric.name}: compares outputs with references, and these are documents of queries; "
+                "expected a measure of orders, such as ndcg@10, mrr or map"
+            )
+        if metric.answers == "order" and dataset.references is None and references is None:
+            raise InputError(
+                f"{metric.name}: no judgements; give some (--qrels FILE), or a column of the candidates with their "
+                f"grades ({metric.name}:column=grade)"
+            )
     spelling_counts = not metrics or not all(map(_ignores_spelling, metrics))
     found = dataset.with_qualities(qualities)
     return matched_aloud(found, references, needed=needed, spelling_counts=spelling_counts, any_order=any_order)
