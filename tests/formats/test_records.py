@@ -325,7 +325,7 @@ def test_missing_and_nan_say_what_is_possible(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"a.csv:2: lacks feature 'tm'; give it, or {advice}"):
         read(path)
     assert read(path, missing=0).corpus.features.toarray()[:, 1].tolist() == [0, -3, -5, -7]
-    with pytest.raises(InputError, match=r"least is for scores of rankers in runs; expected 0 \(fill in other values"):
+    with pytest.raises(InputError, match=r"least is for scores of rankers; expected 0 \(fill in other values"):
         read(path, missing="least")
     broken = write(tmp_path / "b.csv", "id,text,lm,tm", "0,a,1,nan", *lines[1:])
     with pytest.raises(
