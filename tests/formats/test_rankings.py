@@ -195,3 +195,53 @@ def test_features_of_frames_are_finite() -> None:
     for value in (np.inf, -np.inf):
         with pytest.raises(InputError, match="expected a finite number"):
             read(pd.DataFrame([{"qid": "q", "docid": "d", "s": value}]))
+
+
+# Runs and judgements of ranx: it is not needed, as its objects are told by what they have.
+
+
+class TheirRun:
+    """What a Run or Qrels of ranx has."""
+
+    def __init__(self, numbers: dict[str, dict[str, float]], name: str | None = None) -> None:
+        self.name, self.run = name, numbers
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """The numbers of documents by query."""
+        return self.run
+
+
+BM25 = {"q1": {"d1": 9.0, "d2": 8.0}, "q2": {"d1": 3.0}}
+DENSE = {"q1": {"d2": 0.5}, "q2": {"d1": 0.25, "d3": 0.75}}
+QRELS = {"q1": {"d2": 2}, "q2": {"d3": 1, "d1": 0}}
+FUSED = {("q1", "d2"): [0.0, 1.0], ("q1", "d1"): [1.0, 0.0], ("q2", "d3"): [0.0, 1.0], ("q2", "d1"): [1.0, 0.0]}
+
+
+def test_runs_and_judgements_from_memory() -> None:
+    by_name = read({"bm25": BM25, "dense": DENSE}, QRELS)
+    assert (by_name.feature_names, rows_of(by_name)) == (("bm25", "dense"), FUSED)
+    assert by_name.references == (("2 d2",), ("1 d3", "0 d1"))
+    theirs = read([TheirRun(BM25, "bm25"), TheirRun(DENSE)], TheirRun(QRELS))  # type: ignore[arg-type]
+    assert (theirs.feature_names, rows_of(theirs)) == (("bm25", "run2"), FUSED)
+    assert theirs.references == by_name.references
+    assert score(by_name, {"dense": 1.0}, metric="mrr") == 1.0
+    alone = read(BM25, normalise="none")
+    assert rows_of(alone) == {("q1", "d2"): [8.0], ("q1", "d1"): [9.0], ("q2", "d1"): [3.0]}
+
+
+@pytest.mark.parametrize("indent", [None, 4])
+def test_runs_and_judgements_in_json(indent: int | None, tmp_path: Path) -> None:
+    for name, numbers in (("bm25", BM25), ("dense", DENSE), ("qrels", QRELS)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(numbers, indent=indent))
+    data = read([tmp_path / "bm25.json", tmp_path / "dense.json"], tmp_path / "qrels.json")
+    assert (data.feature_names, rows_of(data)) == (("bm25", "dense"), FUSED)
+    assert data.references == (("2 d2",), ("1 d3", "0 d1"))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "x", None])
+def test_numbers_of_runs_are_finite(value: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"bm25: document d1 of query q1 has .*; expected a number"):
+        read({"bm25": {"q1": {"d1": value}}})
+    (tmp_path / "run.json").write_text(json.dumps({"q1": {"d0": 1, "d1": value}}))
+    with pytest.raises(InputError, match=r"run.json: document d1 of query q1 has .*; expected a number"):
+        read(tmp_path / "run.json")

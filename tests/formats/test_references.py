@@ -182,7 +182,7 @@ def test_a_mapping() -> None:
     numbered = lists(["a b", "c d"])
     assert read(numbered, {1: "c d", 0: "a b"}).references == (("a b",), ("c d",))
     with pytest.raises(InputError, match="expected a sequence of texts"):
-        as_references({"a": [1]})  # type: ignore[list-item]  # that is the point
+        as_references({"a": [1]})  # type: ignore[arg-type]  # that is the point
 
 
 def test_lattices_find_references_by_the_names_of_their_files(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from hulltune.formats.rows import RowCollector, Rows, to_dataset
 from hulltune.formats.streams import Problems
 from hulltune.formats.table import FRAME, is_frame, read_frame
 from hulltune.formats.toolkits import read_nemo
-from hulltune.formats.trec import read_runs
+from hulltune.formats.trec import read_runs, runs_in_memory
 from hulltune.names import FOREST_FEATURES, RANKING_FORMATS
 from hulltune.options import Reading, by_keyword
 from hulltune.threads import check_threads
@@ -112,6 +112,11 @@ def _read(reading: Reading, source: Any) -> Dataset:
         return _from_rows(reading, source, read_frame, FRAME)
     if isinstance(source, (str, os.PathLike)):
         source = [source]
+    runs = runs_in_memory(source)
+    if runs is not None:
+        _check_for_memory(reading, "runs", "missing", "negate", "features", "dtype", "ignore", *FOR_RANKINGS)
+        found = read_runs(runs, _normalisation(reading, "minmax"), reading.negate)
+        return _as_type(add_builtin_features(_without_ignored(reading, found), reading.features), reading.dtype)
     items = list(source) if isinstance(source, Iterable) else [source]
     if not items:
         raise InputError("paths: expected at least one file, got none")

@@ -17,8 +17,8 @@ from hulltune.data.dataset import References
 from hulltune.data.matching import NamedReferences
 from hulltune.errors import InputError, Note
 from hulltune.formats.streams import Problems, numbered_lines
+from hulltune.formats.trec import Judged, is_json, is_qrels, judgements, numbers_in_json, numbers_of
 from hulltune.formats.trec import as_references as judgements_as_references
-from hulltune.formats.trec import is_qrels, judgements
 from hulltune.wording import counted
 
 __all__ = ["References", "ReferencesLike", "as_references", "read_references"]
@@ -30,9 +30,12 @@ ReferencesLike: TypeAlias = (
     | Sequence[os.PathLike[str]]
     | Sequence[Sequence[str]]
     | Mapping[Any, str | Sequence[str]]
+    | Mapping[str, Mapping[str, float]]
     | None
 )
-"""The name of a file (several as Path objects); a text or a sequence of texts for each sentence, in order or by id."""
+"""The name of a file (several as Path objects); a text or a sequence of texts for each sentence, in order or by id; the
+grade of each judged document of each query.
+"""
 
 _TRN = re.compile(r"(.*?)\s*\(([^()\s]+)\)\s*")
 _STM = re.compile(
@@ -108,8 +111,9 @@ def _named(where: str, lines: Sequence[str]) -> NamedReferences | None:
     if not filled:
         return None
     if is_qrels(filled):
-        judged = judgements_as_references(judgements(where, lines))
-        return NamedReferences(judged.values(), lambda: iter([judged]), where, judge=True)
+        return _judgements(judgements(where, lines), where)
+    if is_json("\n".join(filled[:3])):
+        return _judgements(numbers_in_json(where, "\n".join(lines)), where)
     trn = [_TRN.fullmatch(line) for line in filled]
     if all(trn):
         names = [found[2] for found in trn if found is not None]
@@ -123,6 +127,12 @@ def _named(where: str, lines: Sequence[str]) -> NamedReferences | None:
     if all(stm) and any(found is not None and (found["label"] or "." in found["begin"]) for found in stm):
         return _stm(where, [found for found in stm if found is not None])
     return None
+
+
+def _judgements(judged: Judged, where: str) -> NamedReferences:
+    """Judgements as references by query, which a query may lack."""
+    texts = judgements_as_references(judged)
+    return NamedReferences(texts.values(), lambda: iter([texts]), where, judge=True)
 
 
 def _without_speakers(by_id: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -222,6 +232,9 @@ def as_references(references: ReferencesLike) -> References | None:
         return None
     if isinstance(references, (str, os.PathLike)):
         return read_references(references)
+    judged = numbers_of(references, "references")
+    if judged is not None:
+        return _judgements(judged, "references")
     if isinstance(references, Mapping):
         texts = _checked([(each,) if isinstance(each, str) else each for each in references.values()])
         by_id = dict(zip(map(str, references), texts, strict=True))

@@ -3,24 +3,29 @@
 A run has a line ``query Q0 document rank score tag`` for each document; one run is one feature. The documents of a
 query are the union over its runs, in the order in which trec_eval ranks equal scores: ids as text, the last first.
 Ranks are not looked at, but for a note where they say something else than the scores.
+
+Runs and judgements of ranx, and their dicts {query: {document: number}}, are read from memory and from JSON.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from hulltune.arrays import Floats
+from hulltune.arrays import Floats, as_number
 from hulltune.data.dataset import Dataset, Provenance
 from hulltune.data.normalising import Normalisation
 from hulltune.errors import InputError, Note, OptionError, unknown_name
+from hulltune.formats.jsonl import object_in
 from hulltune.formats.numbers import plain_number
 from hulltune.formats.rankings import Names, Once, RankedDocuments, told_of
 from hulltune.formats.streams import (
@@ -36,6 +41,7 @@ from hulltune.wording import counted
 
 Judged = Mapping[str, Mapping[str, float]]
 """The grade of each judged document of each query."""
+_JSON = re.compile(r'\s*\{\s*"(?!features")[^"]*"\s*:\s*\{\s*"[^"]*"\s*:\s*-?[0-9]')
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,9 @@ class Run:
 
 
 def looks_like(start: bytes) -> bool:
-    """Whether a file that begins with these bytes is a run: lines of six fields, of which the second is Q0."""
+    """Whether a file that begins with these bytes is a run: lines of six fields, of which the second is Q0; or JSON."""
+    if is_json(start.decode("utf-8", errors="replace")):
+        return True
     fields = [line.split() for line in first_lines(start, 5) if line.strip()]
     return bool(fields) and all(len(each) == 6 and each[1] in ("Q0", "q0", "0") for each in fields)
 
@@ -62,6 +70,8 @@ def read_run(path: str | os.PathLike[str], problems: Problems | None = None) -> 
         data = stream.read().removeprefix(BYTE_ORDER_MARK)
     # Split at once, ten times as fast as line by line; a file with any other line is looked at for what is wrong.
     text = data.decode("utf-8", errors="replace")
+    if is_json(text):
+        return run_of(without_suffix(where).stem, numbers_in_json(where, text), where)
     fields = text.split()
     lines = sum(1 for line in data.split(b"\n") if line.strip())
     pairs = set(zip(fields[0::6], fields[2::6], strict=False))
@@ -76,6 +86,57 @@ def read_run(path: str | os.PathLike[str], problems: Problems | None = None) -> 
     run = Run(name, where, fields[0::6], fields[2::6], np.array(fields[4::6], dtype=np.float64))
     _tell_ranks(run, np.array(fields[3::6], dtype=np.float64))
     return run
+
+
+def is_json(text: str) -> bool:
+    """Whether a text begins like JSON with a number for each document of each query."""
+    return _JSON.match(text) is not None
+
+
+def numbers_in_json(where: str, text: str) -> Judged:
+    """The number of each document of each query that JSON has."""
+    try:
+        found = numbers_of(object_in(text, "a number for each document of each query"), where)
+    except LineError as fault:
+        raise InputError(f"{where}: {fault}") from None
+    if found is None:
+        raise InputError(f'{where}: expected {{"q1": {{"d1": 0.5}}}}, a number for each document of each query')
+    return found
+
+
+def numbers_of(data: Any, where: str) -> Judged | None:
+    """The number of each document of each query, of a run or judgements of ranx, or of a dict; None for other data."""
+    if hasattr(data, "to_dict") and (hasattr(data, "run") or hasattr(data, "qrels")):
+        data = data.to_dict()
+    if not (isinstance(data, Mapping) and data and all(isinstance(each, Mapping) for each in data.values())):
+        return None
+    if any(isinstance(value, Mapping) for each in data.values() for value in each.values()):
+        return None
+    for query, documents in data.items():
+        for document, value in documents.items():
+            number = as_number(value)
+            if number is None or not np.isfinite(number):
+                raise InputError(f"{where}: document {document} of query {query} has {value!r}; expected a number")
+    return {str(query): {str(name): float(value) for name, value in each.items()} for query, each in data.items()}
+
+
+def run_of(name: str, scores: Judged, file: str = "run") -> Run:
+    """A run of scores by query and document."""
+    rows = [(query, document, score) for query, each in scores.items() for document, score in each.items()]
+    return Run(name, file, [row[0] for row in rows], [row[1] for row in rows], np.array([row[2] for row in rows]))
+
+
+def runs_in_memory(source: Any) -> list[Run] | None:
+    """The runs that data in memory are: one, several in a list, or some by their names; None for other data."""
+    if numbers_of(source, "run") is not None:
+        source = [source]
+    named: Iterable[tuple[Any, Any]] = source.items() if isinstance(source, Mapping) else ()
+    if isinstance(source, (list, tuple)):
+        named = [(getattr(each, "name", None) or f"run{place}", each) for place, each in enumerate(source, start=1)]
+    found = [(str(name), numbers_of(each, str(name))) for name, each in named]
+    if not found or any(scores is None for _, scores in found):
+        return None
+    return [run_of(name, scores, name) for name, scores in found if scores is not None]
 
 
 def _are_numbers(fields: Sequence[str]) -> bool:
@@ -180,14 +241,14 @@ def as_references(judged: Judged) -> dict[str, tuple[str, ...]]:
 
 
 def read_runs(
-    files: Sequence[str | os.PathLike[str]],
+    files: Sequence[str | os.PathLike[str] | Run],
     normalisation: Normalisation,
     negate: bool | Iterable[str] | None = None,
     problems: Problems | None = None,
 ) -> Dataset:
     """The lists of all queries of some runs (see ``fused``); scores in ``negate`` are distances."""
     problems = problems or Problems()
-    runs = [read_run(file, problems) for file in files]
+    runs = [file if isinstance(file, Run) else read_run(file, problems) for file in files]
     names = _names(runs)
     costs = set(names) if negate is True else set(negate or ())
     for name in sorted(costs - set(names)):
