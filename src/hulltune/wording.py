@@ -12,7 +12,6 @@ IRREGULAR = {
     "query": "queries",
     "search": "searches",
     "try": "tries",
-    "query": "queries",
 }
 
 
