@@ -72,7 +72,8 @@ class OrderCover:
         self._faces = []
         for low, high in zip(space.lows, space.highs, strict=True):
             varying = np.flatnonzero(low < high)
-            self._faces.append(Face(int(varying[-1]), varying[:-1]))
+            # A face of one direction is a point: a line of no length along any of the axes.
+            self._faces.append(Face(int(varying[-1]) if len(varying) else 0, varying[:-1]))
 
     def first(self, enough: float) -> list[OrderBox]:
         """The parts of the line through the middle of each face that may be better than ``enough``."""
