@@ -60,6 +60,12 @@ def test_the_summary_tells_of_queries_signs_and_documents_nobody_judged(result: 
     assert "40 queries" in repr(result)
 
 
+def test_signs_are_told_only_where_no_weight_may_be_negative(data: Dataset) -> None:
+    found = tune(data, constraints=Constraints(sign={"age": "any"}), oracle=False, **QUICK)
+    assert not found.positive
+    assert "weights are at least 0" not in found.summary()
+
+
 def test_the_baseline_is_that_of_equal_weights(result: TuneResult) -> None:
     assert result.baseline == result.problem.score(list(result.start.values()))
 

@@ -241,6 +241,8 @@ class TuneResult(TunedWeights):
     """
     normalisation: str | None = None
     """What was done to the scores of rankers, such as "minmax missing=0"; the weights belong to it."""
+    positive: bool = False
+    """Whether no weight was allowed below 0."""
     unjudged: Unjudged | None = None
     """Documents without judgements among the first ones; None where answers are no orders."""
     outputs: Reranked | None = dataclasses.field(default=None, compare=False, metadata=NOT_SAVED)

@@ -52,10 +52,9 @@ def _of_rankings(result: TuneResult) -> list[str]:
     found = result.unjudged
     if found is None:
         return []
-    all_positive = all(weight >= 0.0 for weight in result.weights.values())
     shares = f"{found.tuned:.1%} of the first {found.depth} documents are not judged ({found.baseline:.1%} before)"
     return [
-        *(["weights are at least 0 (--sign any frees them)"] if all_positive else []),
+        *(["weights are at least 0 (--sign any frees them)"] if result.positive else []),
         f"{shares}, and count as not relevant",
     ]
 

@@ -279,6 +279,7 @@ class _Tuned:
             "ended": found.ended,
             "regularisation": self.regularisation,
             "normalisation": self.task.dataset.normalisation,
+            "positive": bool(np.all(self.setting.constraints.lower >= 0.0)),
         }
 
     def _by_name(self, weights: Floats) -> dict[str, float]:
