@@ -99,11 +99,11 @@ class Orders:
     def in_order(self, order: Int64s) -> Int64s:
         """The statistics of each query with its documents in this order."""
         judged, queries = self.judgements.judged, len(self.judgements.counted)
-        heights, level = np.empty(len(order)), np.zeros(len(order))
-        heights[order] = -np.arange(float(len(order)))
+        scores = np.zeros((2, len(order)))
+        scores[0, order] = -np.arange(float(len(order)))
         exponents = np.zeros((2, queries), dtype=np.int64)
         starts = [
-            order_changes(judged, measure, 0, queries, heights, level, exponents, -np.inf, np.inf)[3]
+            order_changes(judged, measure, 0, queries, scores, exponents, WHOLE_LINE)[-1][0]
             for measure in self._measures
         ]
         return self._with_counts(np.array(starts))
@@ -190,25 +190,21 @@ class Orders:
         first, last = block
         queries = len(self.judgements.counted)
         scores, exponents = self._scorer.scores(first, last, weights)
-        lines = []
-        for row, (low, high) in enumerate(intervals.tolist(), start=1):
-            of_measures = []
-            for number, measure in enumerate(self._measures):
-                places, owners, changes, starts = order_changes(
-                    self.judgements.judged,
-                    measure,
-                    first,
-                    last,
-                    scores[0],
-                    scores[row],
-                    exponents[[0, row]],
-                    low,
-                    high,
-                )
-                cells = owners.astype(np.int64) + (first + number * queries)
-                of_measures.append(Changes(places, cells, changes, starts[None]))
-            lines.append(_beside(of_measures))
-        return lines
+        of_measures = []
+        for number, measure in enumerate(self._measures):
+            counts, places, owners, changes, starts = order_changes(
+                self.judgements.judged, measure, first, last, scores, exponents, intervals
+            )
+            of_measures.append(
+                [
+                    Changes(
+                        places[line, :count], owners[line, :count] + np.int64(first + number * queries),
+                        changes[line, :count], starts[line : line + 1],
+                    )
+                    for line, count in enumerate(counts.tolist())
+                ]
+            )  # fmt: skip
+        return [_beside(of_line) for of_line in zip(*of_measures, strict=True)]
 
 
 def _beside(measures: Sequence[Changes]) -> Changes:

@@ -7,6 +7,10 @@ among the first k. Two heaps of size k hold these, and one SIMD comparison of si
 enter a heap at all: few do after the first k. So a relevant document costs O(n / 16 + k log k log n) and has at most 2k
 places, whatever n; sorting all places where it is passed takes eight times as long for a thousand documents.
 
+Lines that begin at one point share its order: the FRONT best documents there come first, and the others are looked at
+only if the largest slope could bring the best of them to the relevant document within the line. On the short lines of a
+search that is rare.
+
 Scores are whole numbers on the grid of each query (kernels/scores/scores.py), so their differences are exact, and a
 place where two documents change their order is the same quotient for either of them. Documents of equal scores stand in
 the order of their numbers. Values are whole multiples of 2^-60 for each query, so that their sums do not depend on the
@@ -16,11 +20,11 @@ order of changes, and are rounded to multiples of 2^-42 of the whole query (see 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int32s, Int64Rows, Int64s
+from hulltune.arrays import FloatRows, Floats, Int32Rows, Int64Rows, Int64s
 from hulltune.kernels.load.kernel import borrowing, inlined, kernel, part
 from hulltune.kernels.scores.segments import PLAIN, to_grid
 from hulltune.kernels.simd.simd import (
@@ -46,6 +50,8 @@ FINE_BITS = 60
 """Bits of the value of one document: sums over a query stay below 2^62."""
 COARSE_BITS = 42
 """Bits of the value of a query: sums over a million queries stay below 2^62."""
+FRONT = 3 * LANES
+"""So many of the best documents at the start of the lines come first."""
 LOOSE = 2.0**-50  # far more than a product is rounded by
 
 
@@ -80,8 +86,12 @@ class Passing(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Arrays of one query's scores, and of what is found."""
+    """Arrays of one query's scores, with its best documents first, and of what is found."""
 
+    order: Int64s
+    """The document, from 0, at each place."""
+    places: Int64s
+    """The place of each document."""
     heights: Floats
     slopes: Floats
     is_relevant: Int64s
@@ -89,11 +99,11 @@ class Room(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Places of a line in the user's units, the query of each, and the change of its value there."""
+    """Places of lines in the user's units, the query of each, and the change of its value there."""
 
-    places: Floats
-    queries: Int32s
-    changes: Int64s
+    places: Any
+    queries: Any
+    changes: Any
 
 
 class Piece(NamedTuple):
@@ -103,6 +113,17 @@ class Piece(NamedTuple):
     high: float
     shift: int
     unit: float
+
+
+class Spread(NamedTuple):
+    """What tells whether a document behind the front can matter."""
+
+    front: int
+    """The number of documents before them."""
+    best: float
+    """The largest height among them."""
+    slope: float
+    """The largest difference of two slopes."""
 
 
 @inlined
@@ -159,18 +180,22 @@ def _in_units(piece: Piece, place: float) -> float:
 
 @borrowing
 def _one_document(
-    room: Room, n: int, i: int, entry: int, measure: Measure, piece: Piece, query: int, found: Found, total: int
-) -> tuple[int, int]:
-    """Append the changes of value of the relevant document ``i``, in order; returns their new number, and its value at
-    the lower end of the line.
+    room: Room, n: int, i: int, entry: int, measure: Measure, piece: Piece, spread: Spread, query: int, found: Found,
+    total: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Append the changes of value of the relevant document at place ``i``, in order; returns their new number, and its
+    value at the lower end of the line.
     """
-    heights, slopes, is_relevant, (ups, up_marks, downs, down_marks) = room
+    order, _, heights, slopes, is_relevant, (ups, up_marks, downs, down_marks) = room
     most = min(measure.discounts.size, n)
     height, slope = heights[i], slopes[i]
     # Passings upwards count before the one limit, passings downwards after the other.
     up_limit, down_limit = piece.high + abs(piece.high) * LOOSE, piece.low - abs(piece.low) * LOOSE
     always = always_relevant = up_count = down_count = 0
+    behind = height - spread.best
     for begin in range(0, n, LANES):
+        if begin == spread.front and behind > max(up_limit, -down_limit, 0.0) * spread.slope * (1.0 + LOOSE):
+            break
         gap = subtract(splat(height), load_at(heights, begin))
         run = subtract(load_at(slopes, begin), splat(slope))
         limits = choose(greater(run, splat(0.0)), splat(up_limit), splat(down_limit))
@@ -184,7 +209,7 @@ def _one_document(
                 continue
             above, along = height - heights[j], slopes[j] - slope
             if along == 0.0:
-                passes_always = above < 0.0 or j < i
+                passes_always = above < 0.0 or order[j] < order[i]
             else:
                 place = above / along
                 passes_always = place <= piece.low if along > 0.0 else place >= piece.high
@@ -237,7 +262,7 @@ def _best_document(
     where it passes one of them upwards, and the first where it passes one downwards. That takes a division for each
     pair, sixteen at once, and no envelope.
     """
-    heights, slopes, is_relevant, (keys, marks, ends, _) = room
+    _, _, heights, slopes, is_relevant, (keys, marks, ends, _) = room
     count, above_at_first = 0, 0
     for begin in range(0, n, LANES):
         low, high = splat(-math.inf), splat(math.inf)
@@ -283,7 +308,7 @@ def _below_a_parallel(room: Room, relevant: Int64s, j: int) -> bool:
     for document in relevant:
         if room.slopes[document] == room.slopes[j]:
             gap = room.heights[document] - room.heights[j]
-            if gap > 0.0 or (gap == 0.0 and document < j):
+            if gap > 0.0 or (gap == 0.0 and room.order[document] < room.order[j]):
                 return True
     return False
 
@@ -293,7 +318,32 @@ def _room(n: int) -> Room:
     """Room for a query of at most ``n`` documents."""
     keys = max(2 * n + 2 * LANES, 1)
     heap = Passing(np.empty(keys), np.empty(keys, np.int64), np.empty(keys), np.empty(keys, np.int64))
-    return Room(np.zeros(n + LANES), np.zeros(n + LANES), np.zeros(n + LANES, np.int64), heap)
+    return Room(
+        np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(n + LANES), np.zeros(n + LANES),
+        np.zeros(n + LANES, np.int64), heap,
+    )  # fmt: skip
+
+
+@part
+def _bring_forward(room: Room, heights: Floats, n: int) -> tuple[int, float]:
+    """Order the documents of a query with its FRONT best first; returns their number, and the best height behind."""
+    front = min(n, FRONT)
+    least = np.partition(heights, n - front)[n - front] if n > front else -math.inf
+    above = 0
+    for j in range(n):
+        above += heights[j] > least
+    first, behind, best, ties = 0, front, -math.inf, front - above
+    for j in range(n):
+        ahead = heights[j] > least
+        if heights[j] == least and ties > 0:
+            ahead, ties = True, ties - 1
+        place = first if ahead else behind
+        first, behind = first + ahead, behind + (not ahead)
+        if not ahead:
+            best = max(best, heights[j])
+        room.order[place], room.places[j] = j, place
+        room.heights[place], room.is_relevant[place] = heights[j], 0
+    return front, best
 
 
 @part
@@ -313,53 +363,58 @@ def order_changes(
     measure: Measure,
     first: int,
     last: int,
-    heights: Floats,
-    slopes: Floats,
+    scores: FloatRows,
     exponents: Int64Rows,
-    low: float,
-    high: float,
-) -> tuple[Floats, Int32s, Int64s, Int64s]:
-    """The places on the open line (low, high) where the value of a query from ``first`` to ``last`` changes, in any
-    order, the query (counted from ``first``) and the change of each, and the value of each query at the lower end.
+    intervals: FloatRows,
+) -> tuple[Int64s, FloatRows, Int32Rows, Int64Rows, Int64Rows]:
+    """The places on some open lines from one point where the value of a query from ``first`` to ``last`` changes, in
+    any order: how many there are on each line, and in a row of each the places, the query (counted from ``first``) and
+    the change; and the value of each query at the lower end of each line.
 
-    ``heights`` and ``slopes`` are grid scores of the documents of these queries, with exponents in the two rows of
-    ``exponents``. O(R · n / 16) for R relevant of n documents, and the changes.
+    ``scores`` are grid scores of the documents of these queries, the heights at the start and then the slopes of each
+    line, and ``exponents`` those of each query. ``intervals`` are the ends of the lines. O(R · n / 16) for R relevant
+    of n documents, and the changes.
     """
-    base, widest = judged.document_offsets[first], 0
+    base, widest, lines = judged.document_offsets[first], 0, intervals.shape[0]
     for query in range(first, last):
         widest = max(widest, judged.document_offsets[query + 1] - judged.document_offsets[query])
-    room = _room(widest)
-    most = _most_changes(judged, first, last, measure)
-    found = Found(np.empty(most), np.empty(most, np.int32), np.empty(most, np.int64))
-    starts = np.zeros(last - first, np.int64)
-    total = 0
+    room, most = _room(widest), _most_changes(judged, first, last, measure)
+    found = Found(np.empty((lines, most)), np.empty((lines, most), np.int32), np.empty((lines, most), np.int64))
+    counts, starts = np.zeros(lines, np.int64), np.zeros((lines, last - first), np.int64)
     for query in range(first, last):
         begin, end = judged.offsets[query], judged.offsets[query + 1]
         if begin == end:
             continue
         document = judged.document_offsets[query]
-        n = judged.document_offsets[query + 1] - document
-        shift = exponents[0, query - first] - exponents[1, query - first]
-        piece = Piece(
-            to_grid(low, -shift, 0.0), to_grid(high, -shift, 0.0),
-            shift, math.ldexp(1.0, shift) if abs(shift) < PLAIN else 0.0,
-        )  # fmt: skip
-        for j in range(n):
-            room.heights[j], room.slopes[j] = heights[document - base + j], slopes[document - base + j]
-            room.is_relevant[j] = 0
-        relevant = judged.documents[begin:end] - document
+        n, at = judged.document_offsets[query + 1] - document, document - base
+        front, best = _bring_forward(room, scores[0, at : at + n], n)
+        relevant = room.places[judged.documents[begin:end] - document]
         for i in relevant:
             room.is_relevant[i] = 1
-        if measure.kind == FIRST:
-            total, starts[query - first] = _best_document(
-                room, n, relevant, begin, measure, piece, query - first, found, total
-            )
-        else:
-            for entry in range(begin, end):
-                i = judged.documents[entry] - document
-                total, value = _one_document(room, n, i, entry, measure, piece, query - first, found, total)
-                starts[query - first] += value
-    return found.places[:total], found.queries[:total], found.changes[:total], starts
+        for line in range(lines):
+            lowest, highest = math.inf, -math.inf
+            for j in range(n):
+                slope = scores[line + 1, at + room.order[j]]
+                room.slopes[j] = slope
+                lowest, highest = min(lowest, slope), max(highest, slope)
+            shift = exponents[0, query - first] - exponents[line + 1, query - first]
+            piece = Piece(
+                to_grid(intervals[line, 0], -shift, 0.0), to_grid(intervals[line, 1], -shift, 0.0),
+                shift, math.ldexp(1.0, shift) if abs(shift) < PLAIN else 0.0,
+            )  # fmt: skip
+            of_line = Found(found.places[line], found.queries[line], found.changes[line])
+            total, start = counts[line], 0
+            if measure.kind == FIRST:
+                total, start = _best_document(room, n, relevant, begin, measure, piece, query - first, of_line, total)
+            else:
+                spread = Spread(front, best, highest - lowest)
+                for k in range(relevant.size):
+                    total, value = _one_document(
+                        room, n, relevant[k], begin + k, measure, piece, spread, query - first, of_line, total
+                    )
+                    start += value
+            counts[line], starts[line, query - first] = total, start
+    return counts, found.places, found.queries, found.changes, starts
 
 
 @inlined
