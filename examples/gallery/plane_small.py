@@ -10,6 +10,6 @@ picture = plane.plot()
 picture.set_size_inches(4.1, 3.1)
 picture.axes[0].set_title("")
 picture.legends[0].remove()
-(grid, now, optimum), names = picture.axes[0].get_legend_handles_labels()
-picture.legend(handles=[optimum, grid, now], loc="outside upper center", frameon=False)
+handles = picture.axes[0].get_legend_handles_labels()[0]
+picture.legend(handles=[handles[2], *handles[:2], *handles[3:]], loc="outside upper center", frameon=False)
 picture.save("plane_small.png", dpi=200)

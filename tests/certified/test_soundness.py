@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import hulltune
 from hulltune import Certified, read
-from hulltune.certified import branch_and_bound
+from hulltune.certified import boxes, branch_and_bound
 from hulltune.certified.cells import extents
 from hulltune.metrics import Given, Meteor, ScoreTable
 from hulltune.metrics.bounds import Ranges
@@ -65,7 +65,7 @@ def interrupt(*_: Any, **__: Any) -> Any:
 
 def test_an_interrupt_before_the_first_boxes_proves_what_the_metric_does(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
-    monkeypatch.setattr(branch_and_bound, "first_parts", interrupt)
+    monkeypatch.setattr(boxes, "first_parts", interrupt)
     proof = proof_of(certified(problem, start=[1.0, 0.0, 0.3]))
     assert proof.stopped == "interrupt"
     assert 100.0 <= proof.bound < 100.0 + 1e-9
@@ -120,7 +120,7 @@ def test_an_interrupt_after_the_proof_keeps_it(monkeypatch: pytest.MonkeyPatch) 
 def test_no_box_is_lost_between_the_queue_and_who_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
     best = certified(problem).loss
-    monkeypatch.setattr(branch_and_bound, "cut", interrupt)
+    monkeypatch.setattr(boxes, "cut", interrupt)
     found = certified(problem)
     assert proof_of(found).stopped == "interrupt"
     assert bound_of(problem, found) <= best

@@ -35,7 +35,7 @@ FAULTS = [
     ("surface good --ref refs -w w.txt --features y", "--feature NAME takes a feature of the data"),
     ("surface good --ref refs -w w.txt --plane x_0,y --out a.png", "got '--out'; expected --plane NAME NAME, with a"),
     ("tune good --ref refs --features wrds", "unknown built-in feature 'wrds'; did you mean 'words'?"),
-    ("tune good --ref refs --missing 1", "missing: 1.0 is for scores of rankers in runs; expected 0"),
+    ("tune good --ref refs --missing 1", "missing: 1.0 is for scores of rankers; expected 0"),
     ("tune good --ref refs --sign y=*", "the sign of 'y' is '*'; expected '+', '-' or 'any'"),
     ("tune good --ref refs --on-error ignore", "unknown way to handle errors 'ignore'"),
     ("tune good --ref refs --format mose", "unknown format 'mose'; did you mean 'moses'?"),

@@ -59,7 +59,7 @@ def test_weights_without_a_start_are_no_result(tmp_path: Path, record: dict[str,
 
 
 def test_a_description_of_weights_that_are_not_there_is_no_result(tmp_path: Path, record: dict[str, Any]) -> None:
-    ranges = {"tolerance": 0.001, "ranges": {"nobody": [0.0, 1.0]}}
+    ranges = {"tolerance": 0.001, "ranges": {"nobody": [0.0, 1.0]}, "cells": {}}
     (tmp_path / "r.json").write_text(json.dumps({**record, "sensitivity": ranges}))
     with pytest.raises(InputError, match=r"r.json: not a result; it tells of 'nobody', which has no weight"):
         TuneResult.load(tmp_path / "r.json")

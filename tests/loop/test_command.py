@@ -268,7 +268,7 @@ def test_the_command_ends_with_the_decoders_last_words(tmp_path: Path, capsys: p
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (["--missing", "1"], "--missing: 1.0 is for scores of rankers in runs; expected 0"),
+        (["--missing", "1"], "--missing: 1.0 is for scores of rankers; expected 0"),
         (["--heldout", "x"], "give both or none"),
         (["--out", "w.doc"], "no known suffix"),
         (["--jobs", "0"], "--jobs"),
@@ -290,7 +290,7 @@ def test_bad_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], change: l
 
 
 def test_outputs_are_read_as_asked(tmp_path: Path) -> None:
-    records = [{"id": n, "candidates": [{"text": "x", "features": {"a": 1.0}}, {"text": "y", "features": {"b": 1.0}}]}
+    records = [{"id": n, "candidates": [{"text": "x", "features": {"a": 1.0}}, {"text": "y", "features": {"b": 2.5}}]}
                for n in range(12)]  # fmt: skip
     (tmp_path / "found").write_text("".join(f"{json.dumps(record)}\n" for record in records))
     copy = CommandDecoder(python(f"import sys, shutil; shutil.copy({str(tmp_path / 'found')!r}, sys.argv[2])"))

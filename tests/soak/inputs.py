@@ -329,7 +329,7 @@ def _state() -> bytes:
     }  # fmt: skip
     state = {
         "format": "hulltune loop 1", "settings": {"metric": "bleu"}, "iterations": [iteration], "stopped": None,
-        "heldout": {"heldout-iter-001": [2.0, 0]}, "seconds": 3.0,
+        "seconds": 3.0,
     }  # fmt: skip
     return json.dumps(state).encode()
 

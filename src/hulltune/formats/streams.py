@@ -10,7 +10,7 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -295,7 +295,7 @@ class Problems:
         self.skipped.append(fault)
 
 
-def numbered_lines(path: str | os.PathLike[str], problems: Problems) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: str | os.PathLike[str], problems: Problems) -> Generator[tuple[int, str], None, None]:
     """The lines of a text file from number 1, without line ends. A line that is not UTF-8 is a fault."""
     number = 0
     with open_bytes(path) as stream:

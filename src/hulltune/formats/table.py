@@ -12,6 +12,7 @@ import importlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
 from hulltune.errors import InputError
@@ -51,7 +52,12 @@ def _has_header(head: bytes, delimiter: str, columns: Columns) -> bool:
 def read_csv(path: str | os.PathLike[str], collector: RowCollector) -> None:
     """Take all rows of a CSV file with a header."""
     table = RecordReader(os.fspath(path), collector, what="column")
-    rows = csv.reader((text + "\n" for _, text in numbered_lines(path, collector.problems)), strict=True)
+    with closing(numbered_lines(path, collector.problems)) as lines:
+        _read_rows(path, csv.reader((text + "\n" for _, text in lines), strict=True), table, collector)
+
+
+def _read_rows(path: str | os.PathLike[str], rows: Any, table: RecordReader, collector: RowCollector) -> None:
+    """Take all rows of a reader of CSV, of which the first is the header."""
     is_header = True
     while True:
         line = rows.line_num + 1
