@@ -86,10 +86,20 @@ class OrderCover:
         return [part for parts in found for part in parts]
 
     def split(self, boxes: Sequence[OrderBox], enough: float) -> tuple[list[OrderBox], float]:
-        """Halves of boxes, or what of their lines may be better than ``enough``."""
+        """Halves of boxes, or what of their lines may be better than ``enough``.
+
+        Only the first box, whose bound is the best, tells its exact line: that costs as much as both bounds.
+        """
         thick = [box for box in boxes if box.radii.max() > THIN]
         thin = [box.bound for box in boxes if not box.radii.max() > THIN]
-        found = self._workers.map(lambda box: self._with_value(box, self._halves(box), enough), thick)
+
+        def parts_of(place: int) -> list[OrderBox]:
+            box, halves = thick[place], self._halves(thick[place])
+            if place == 0:
+                return self._with_value(box, halves, enough)
+            return [part for half in halves for part in self._parts(half, enough)]
+
+        found = self._workers.map(parts_of, range(len(thick)))
         return [part for parts in found for part in parts], min(thin, default=math.inf)
 
     def _halves(self, box: OrderBox) -> list[OrderBox]:
