@@ -26,7 +26,7 @@ from tests.oracles import derivations, output_of
 from tests.problems import corpus_problem
 from tests.strategies import counts, forests, reals
 
-DATA = Path(__file__).parents[3] / "../shared/data"
+DATA = Path(__file__).parents[2] / "../shared/data"
 REFERENCES = ["a b c", "c", "b b a"]
 tame = st.one_of(counts, reals.filter(lambda x: x == 0.0 or abs(x) > 1e-3))
 corpora = st.lists(forests(elements=tame, max_derivations=80), min_size=1, max_size=3)

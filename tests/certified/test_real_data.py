@@ -15,7 +15,7 @@ from hulltune.search.strategy import Found
 from hulltune.tuning.inputs import as_dataset
 from tests.certified.small_problems import bound_of, certified, proof_of
 
-DATA = Path(__file__).parents[3] / "../shared/data"
+DATA = Path(__file__).parents[2] / "../shared/data"
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the real lists in ../shared/data are missing")
 
 POINTS = 100_000
