@@ -174,8 +174,13 @@ def worth(measure: Measure, entry: int, rank: int, relevant: int) -> int:
 
 
 @inlined
-def _in_units(piece: Piece, place: float) -> float:
-    return place * piece.unit if abs(piece.shift) < PLAIN else math.ldexp(place, piece.shift)
+def _append(found: Found, piece: Piece, place: float, query: int, change: int, total: int) -> int:
+    """Append a change of value at a place of the grid, unless it is none; returns the new number of changes."""
+    if change == 0:
+        return total
+    found.places[total] = place * piece.unit if abs(piece.shift) < PLAIN else math.ldexp(place, piece.shift)
+    found.queries[total], found.changes[total] = query, change
+    return total + 1
 
 
 @borrowing
@@ -244,10 +249,7 @@ def _one_document(
             rank, relevant, down = rank - 1, relevant - down_marks[down], down - 1
         # Behind the last of a full heap of ups there may be others: the document has left the first ranks for good.
         now = 0 if up == most else worth(measure, entry, rank, relevant)
-        if now != value:
-            found.places[total], found.queries[total] = _in_units(piece, place), query
-            found.changes[total] = now - value
-            total, value = total + 1, now
+        total, value = _append(found, piece, place, query, now - value, total), now
     return total, start
 
 
@@ -295,10 +297,7 @@ def _best_document(
         while event < count and keys[event] == place:
             rank, event = rank + marks[event], event + 1
         now = worth(measure, entry, rank, 1)
-        if now != value:
-            found.places[total], found.queries[total] = _in_units(piece, place), query
-            found.changes[total] = now - value
-            total, value = total + 1, now
+        total, value = _append(found, piece, place, query, now - value, total), now
     return total, start
 
 
