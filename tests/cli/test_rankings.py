@@ -167,7 +167,7 @@ def test_faulty_lines_of_runs_are_errors_or_skipped(shell: Shell, here: Path, ol
 
 def test_a_run_that_is_cut_off_at_once_is_still_a_run(shell: Shell, here: Path) -> None:
     (here / "cut.run").write_text("q0 Q0 d1 1 2.5 cut\nq0 Q0 d2 2\n")
-    shell.refuses("tune cut.run --qrels qrels.txt --metric mrr", "cut.run:2: 4 fields; expected query, Q0, document")
+    shell.refuses("tune cut.run --qrels qrels --metric mrr", "cut.run:2: 4 fields; expected query, Q0, document")
 
 
 def test_a_depth_beyond_the_lists_is_the_whole_list(shell: Shell, here: Path) -> None:
